@@ -1,0 +1,60 @@
+//! The scripts of this workspace, run as `cargo xtask <command>`.
+//!
+//! Each command is a module of the same name; this file holds the flags. A check collects every
+//! [`Violation`](report::Violation) it can find before it fails, so that one run shows all the work.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a script talks to the terminal it runs in"
+)]
+
+mod ci;
+mod layers;
+mod report;
+mod tidy;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The scripts of this workspace")]
+struct Flags {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Clone, Copy, Subcommand)]
+enum Command {
+    /// Check which crates may depend on which, and that the pure crates stay free of I/O.
+    Layers,
+    /// Check sizes, module docs, attributes, the lock file, fixtures and forbidden text.
+    Tidy,
+    /// Run every check that guards the main branch, tests apart.
+    Ci,
+}
+
+fn main() -> ExitCode {
+    let flags = Flags::parse();
+    match run(flags.command) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<bool> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .context("the folder of xtask has no parent")?;
+    match command {
+        Command::Layers => Ok(report::print("layers", &layers::check(root)?)),
+        Command::Tidy => Ok(report::print("tidy", &tidy::check(root)?)),
+        Command::Ci => ci::run(root),
+    }
+}
