@@ -1,0 +1,89 @@
+//! How a run ends, and why one cannot begin.
+
+use std::sync::Arc;
+
+use pi_core::{AgentMessage, AssistantMessage, ErrorKind, ProviderError, StopReason};
+
+/// What a run did.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RunOutcome {
+    /// All messages that the run added, in order.
+    pub messages: Arc<[AgentMessage]>,
+    /// Why it ended.
+    pub end: RunEnd,
+}
+
+impl RunOutcome {
+    /// Creates an outcome.
+    #[must_use]
+    pub fn new(messages: Arc<[AgentMessage]>, end: RunEnd) -> Self {
+        Self { messages, end }
+    }
+
+    /// Returns the last reply of the model.
+    #[must_use]
+    pub fn reply(&self) -> Option<&Arc<AssistantMessage>> {
+        self.messages
+            .iter()
+            .rev()
+            .find_map(AgentMessage::as_assistant)
+    }
+
+    /// Returns the text of the last reply; empty if there is none.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.reply().map(|reply| reply.text()).unwrap_or_default()
+    }
+
+    /// Returns the outcome, or the failure that ended the run.
+    ///
+    /// # Errors
+    /// If the run ended by a failure or an abort.
+    pub fn into_result(self) -> Result<Self, ProviderError> {
+        match &self.end {
+            RunEnd::Failed(error) => Err(error.clone()),
+            RunEnd::Aborted => Err(ProviderError::aborted()),
+            RunEnd::Completed => Ok(self),
+        }
+    }
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum RunEnd {
+    /// The model was done and nothing was queued.
+    Completed,
+    /// A reply or a hook failed. `continue` tries again.
+    Failed(ProviderError),
+    /// The caller stopped it. `continue` goes on from there.
+    Aborted,
+}
+
+impl RunEnd {
+    /// Reads from a failed reply how the run ends.
+    pub(crate) fn of_failed(reply: &AssistantMessage) -> Self {
+        if reply.stop_reason == StopReason::Aborted {
+            return Self::Aborted;
+        }
+        let text = reply.error_message.clone().unwrap_or_default();
+        let error = match &reply.error_info {
+            Some(info) => ProviderError::from_info((**info).clone(), text),
+            None => ProviderError::new(ErrorKind::Server, text),
+        };
+        Self::Failed(error.with_model(&reply.provider, &reply.model))
+    }
+}
+
+/// Why a transcript cannot be continued.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContinueError {
+    /// The transcript is empty: prompt instead.
+    #[error("Cannot continue: no messages in context")]
+    NoMessages,
+    /// The last reply is complete: prompt or queue a message instead.
+    #[error("Cannot continue from message role: assistant")]
+    AssistantTail,
+}
