@@ -59,6 +59,7 @@ mod content;
 mod context;
 mod error;
 mod event;
+pub mod handoff;
 mod message;
 mod model;
 mod options;
