@@ -1,0 +1,3 @@
+//! Tests that cross crates.
+
+mod conformance_selftest;

@@ -1,0 +1,12 @@
+//! What the integration tests and the conformance runner share: reading of test data, comparison of
+//! JSON with matchers, and a scripted HTTP server.
+//!
+//! **Who should depend on this:** nobody outside this repository.
+
+pub mod compare;
+pub mod delivery;
+pub mod matcher;
+pub mod normalise;
+pub mod report;
+pub mod server;
+pub mod stored;
