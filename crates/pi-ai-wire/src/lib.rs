@@ -7,4 +7,8 @@
 //! no socket, no clock, no retry and no async code here.
 
 pub mod codec;
+pub mod errors;
+mod json;
+#[cfg(feature = "openai")]
+pub mod openai_completions;
 pub mod sse;
