@@ -1,0 +1,409 @@
+//! Responses: from frames to events.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use pi_core::{AssistantEvent, ErrorKind, Model, Progress, ProviderError, StopReason, Usage};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::calls::Calls;
+use super::chunk::{CallDelta, Choice, Chunk, Delta, ReasoningDetail};
+use crate::codec;
+use crate::errors::{classify, stream_error};
+use crate::json;
+use crate::sse::SseFrame;
+
+/// Turns the frames of one response into events.
+///
+/// # Events
+/// `Start` comes with the first frame. Blocks follow in the order in which they begin; a block ends
+/// when another begins or the reply is complete, but a tool call stays open while its arguments are
+/// not whole JSON. What the service says after its finish reason still counts, up to `[DONE]` or the
+/// end of the body.
+///
+/// The reply is complete with a finish reason, or with a usage chunk and `[DONE]` (Snowflake gives
+/// no reason). Everything else is a cut stream, an error of kind `Protocol`. The stop reason is
+/// `Length` if the service said so, else `ToolUse` if there is a call, else `Stop`, whatever the
+/// service called it; a finish reason that tells of a failure makes an error.
+#[derive(Debug)]
+pub struct Decoder {
+    model: Arc<Model>,
+    response_id: Option<String>,
+    usage: Usage,
+    finish: Finish,
+    /// The block of text or reasoning that is being added to.
+    open: Option<Open>,
+    next_block: usize,
+    calls: Calls,
+    /// Reasoning comes in a field of its own, so that `reasoning_details` repeat it.
+    has_reasoning_field: bool,
+    is_started: bool,
+    is_ended: bool,
+}
+
+/// What is known about the end of the reply.
+#[derive(Debug, Default)]
+struct Finish {
+    has_reason: bool,
+    is_length: bool,
+    /// The first finish reason that tells of a failure.
+    failure: Option<String>,
+    has_usage_chunk: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Text(usize),
+    Thinking(usize),
+}
+
+impl Decoder {
+    /// Creates a decoder for the response of `model`, which sets the prices.
+    #[must_use]
+    pub fn new(model: Arc<Model>) -> Self {
+        Self {
+            model,
+            response_id: None,
+            usage: Usage::default(),
+            finish: Finish::default(),
+            open: None,
+            next_block: 0,
+            calls: Calls::default(),
+            has_reasoning_field: false,
+            is_started: false,
+            is_ended: false,
+        }
+    }
+
+    fn read(
+        &mut self,
+        event: &str,
+        data: &str,
+        events: &mut VecDeque<AssistantEvent>,
+    ) -> Result<(), ProviderError> {
+        let repaired;
+        let chunk = match serde_json::from_str::<Option<Chunk<'_>>>(data) {
+            Ok(chunk) => chunk,
+            Err(error) => {
+                repaired =
+                    json::replace_lone_surrogates(data).ok_or_else(|| broken(event, &error))?;
+                serde_json::from_str(&repaired).map_err(|error| broken(event, &error))?
+            }
+        };
+        let Some(chunk) = chunk else { return Ok(()) };
+        let is_error = event == "error" || &*chunk.object == "error";
+        if is_error && chunk.error.is_none() {
+            return Err(provider_error(data));
+        }
+        self.chunk(chunk, events)
+    }
+
+    fn chunk(
+        &mut self,
+        chunk: Chunk<'_>,
+        events: &mut VecDeque<AssistantEvent>,
+    ) -> Result<(), ProviderError> {
+        if self.response_id.is_none() && !chunk.id.is_empty() {
+            self.response_id = Some(chunk.id.0.into_owned());
+        }
+        let choice = chunk.choices.0;
+        self.finish.has_usage_chunk |= chunk.usage.is_some() && choice.is_none();
+        let usage = chunk
+            .usage
+            .or_else(|| choice.as_ref().and_then(|choice| choice.usage))
+            .or_else(|| chunk.x_groq.and_then(|groq| groq.usage));
+        if let Some(usage) = usage {
+            self.usage = usage.to_usage(&self.model);
+        }
+        if let Some(error) = chunk.error.filter(|error| !is_falsy(error)) {
+            return Err(provider_error(error.get()));
+        }
+        if let Some(choice) = choice {
+            self.choice(choice, events);
+        }
+        Ok(())
+    }
+
+    fn choice(&mut self, choice: Choice<'_>, events: &mut VecDeque<AssistantEvent>) {
+        if !choice.finish_reason.is_empty() {
+            self.finish.note(&choice.finish_reason);
+        }
+        let Some(mut delta) = choice.delta else {
+            return;
+        };
+        for text in [&mut delta.content, &mut delta.refusal] {
+            if !text.is_empty() {
+                self.text(std::mem::take(text).0, events);
+            }
+        }
+        self.reasoning(&mut delta, events);
+        for call in delta.tool_calls.into_iter().flatten() {
+            self.call(call, events);
+        }
+        if let Some(function) = delta.function_call {
+            self.call(
+                CallDelta {
+                    function: Some(function),
+                    ..CallDelta::default()
+                },
+                events,
+            );
+        }
+    }
+
+    fn text(&mut self, delta: Cow<'_, str>, events: &mut VecDeque<AssistantEvent>) {
+        let content_index = match self.open {
+            Some(Open::Text(index)) => index,
+            _ => {
+                let content_index = self.next_block(events);
+                self.open = Some(Open::Text(content_index));
+                events.push_back(AssistantEvent::TextStart { content_index });
+                content_index
+            }
+        };
+        let delta = delta.into_owned();
+        events.push_back(AssistantEvent::TextDelta {
+            content_index,
+            delta,
+        });
+    }
+
+    fn reasoning(&mut self, delta: &mut Delta<'_>, events: &mut VecDeque<AssistantEvent>) {
+        if let Some((field, text)) = delta.take_reasoning() {
+            self.has_reasoning_field = true;
+            self.thinking(text, Some(field), events);
+        }
+        let Some(details) = delta.reasoning_details.map(RawValue::get) else {
+            return;
+        };
+        if self.has_reasoning_field && !details.contains("reasoning.encrypted") {
+            return;
+        }
+        // A list whose elements have another shape holds nothing that can be shown.
+        let details: Vec<&RawValue> = serde_json::from_str(details).unwrap_or_default();
+        for raw in details {
+            let detail: ReasoningDetail<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+            match &*detail.r#type {
+                "reasoning.encrypted" if !detail.id.is_empty() && !detail.data.is_empty() => {
+                    self.calls.sign(&detail.id, compact(raw));
+                }
+                "reasoning.text" if !self.has_reasoning_field && !detail.text.is_empty() => {
+                    self.thinking(detail.text.0, None, events);
+                }
+                "reasoning.summary" if !self.has_reasoning_field && !detail.summary.is_empty() => {
+                    self.thinking(detail.summary.0, None, events);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn thinking(
+        &mut self,
+        delta: Cow<'_, str>,
+        field: Option<&str>,
+        events: &mut VecDeque<AssistantEvent>,
+    ) {
+        let content_index = match self.open {
+            Some(Open::Thinking(index)) => index,
+            _ => {
+                let content_index = self.next_block(events);
+                self.open = Some(Open::Thinking(content_index));
+                let content_signature = field.map(str::to_owned);
+                events.push_back(AssistantEvent::ThinkingStart {
+                    content_index,
+                    content_signature,
+                });
+                content_index
+            }
+        };
+        let delta = delta.into_owned();
+        events.push_back(AssistantEvent::ThinkingDelta {
+            content_index,
+            delta,
+        });
+    }
+
+    fn call(&mut self, piece: CallDelta<'_>, events: &mut VecDeque<AssistantEvent>) {
+        let number = match self.calls.find(&piece) {
+            Some(number) => number,
+            None if piece.is_blank() => return,
+            None => {
+                self.end_for_next(events);
+                self.calls.open(&piece)
+            }
+        };
+        let seed = self.response_id.as_deref().unwrap_or_default();
+        let function = piece.function.unwrap_or_default();
+        self.calls
+            .push(number, function, seed, &mut self.next_block, events);
+    }
+
+    /// Makes room for another block and returns its index.
+    fn next_block(&mut self, events: &mut VecDeque<AssistantEvent>) -> usize {
+        self.end_for_next(events);
+        let index = self.next_block;
+        self.next_block += 1;
+        index
+    }
+
+    fn end_for_next(&mut self, events: &mut VecDeque<AssistantEvent>) {
+        events.extend(self.open.take().map(Open::end));
+        let seed = self.response_id.as_deref().unwrap_or_default();
+        self.calls.end_whole(seed, &mut self.next_block, events);
+    }
+
+    /// Closes the reply, or finds that it was cut.
+    fn close(
+        &mut self,
+        is_done: bool,
+        events: &mut VecDeque<AssistantEvent>,
+    ) -> Result<(), ProviderError> {
+        self.is_ended = true;
+        let is_complete = self.finish.has_reason || (is_done && self.finish.has_usage_chunk);
+        if !is_complete {
+            return Err(match self.next_block > 0 {
+                true => protocol("the stream ended before the reply was complete"),
+                false => protocol("the stream ended without a reply"),
+            });
+        }
+        let seed = self.response_id.as_deref().unwrap_or_default();
+        let mut ends = self.calls.end_all(seed, &mut self.next_block, events);
+        ends.extend(self.open.take().map(|open| (open.index(), open.end())));
+        ends.sort_by_key(|(index, _)| *index);
+        events.extend(ends.into_iter().map(|(_, event)| event));
+        if let Some(reason) = &self.finish.failure {
+            return Err(finish_error(reason));
+        }
+        let reason = match () {
+            () if self.finish.is_length => StopReason::Length,
+            () if self.calls.is_empty() => StopReason::Stop,
+            () => StopReason::ToolUse,
+        };
+        events.push_back(AssistantEvent::Done {
+            reason,
+            usage: self.usage.clone(),
+            response_id: self.response_id.clone(),
+        });
+        Ok(())
+    }
+}
+
+impl Finish {
+    fn note(&mut self, reason: &str) {
+        self.has_reason = true;
+        match reason {
+            "stop" | "end" | "tool_calls" | "function_call" => {}
+            "length" => self.is_length = true,
+            _ => {
+                self.failure.get_or_insert_with(|| reason.to_owned());
+            }
+        }
+    }
+}
+
+impl Open {
+    fn index(self) -> usize {
+        match self {
+            Self::Text(index) | Self::Thinking(index) => index,
+        }
+    }
+
+    fn end(self) -> AssistantEvent {
+        match self {
+            Self::Text(content_index) => AssistantEvent::TextEnd {
+                content_index,
+                content: None,
+                content_signature: None,
+            },
+            Self::Thinking(content_index) => AssistantEvent::ThinkingEnd {
+                content_index,
+                content: None,
+                content_signature: None,
+                redacted: false,
+            },
+        }
+    }
+}
+
+impl codec::Decoder for Decoder {
+    fn frame(
+        &mut self,
+        frame: &SseFrame,
+        events: &mut VecDeque<AssistantEvent>,
+    ) -> Result<(), ProviderError> {
+        let data = frame.data();
+        let data = data.trim();
+        // Some gateways send frames without content to keep the connection open.
+        if self.is_ended || data.is_empty() {
+            return Ok(());
+        }
+        if !self.is_started {
+            self.is_started = true;
+            events.push_back(AssistantEvent::Start);
+        }
+        if data == "[DONE]" {
+            return self.close(true, events);
+        }
+        let result = self.read(frame.event(), data, events);
+        self.is_ended |= result.is_err();
+        result
+    }
+
+    fn finish(&mut self, events: &mut VecDeque<AssistantEvent>) -> Result<(), ProviderError> {
+        match self.is_ended {
+            true => Ok(()),
+            false => self.close(false, events),
+        }
+    }
+
+    fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+
+    fn progress(&self) -> Progress {
+        Progress::new(self.usage.clone(), self.response_id.clone())
+    }
+}
+
+/// Returns true for what JavaScript clients take for no error.
+fn is_falsy(error: &RawValue) -> bool {
+    matches!(error.get(), "false" | "0" | "\"\"")
+}
+
+fn provider_error(error: &str) -> ProviderError {
+    match serde_json::from_str::<Value>(error) {
+        Ok(error) => stream_error(&error),
+        Err(_) => ProviderError::new(ErrorKind::Server, "the provider reported an error"),
+    }
+}
+
+fn finish_error(reason: &str) -> ProviderError {
+    let kind = classify(None, &[reason], "");
+    ProviderError::new(kind, format!("Provider finish_reason: {reason}"))
+}
+
+fn protocol(message: &str) -> ProviderError {
+    ProviderError::new(ErrorKind::Protocol, message)
+}
+
+/// The error of a frame that cannot be read. It says where, not what: the text may be private.
+fn broken(event: &str, error: &serde_json::Error) -> ProviderError {
+    protocol(&format!(
+        "a {event} event is not a valid chunk (byte {})",
+        error.column()
+    ))
+}
+
+/// Writes a JSON text without white space, as it is stored.
+fn compact(raw: &RawValue) -> String {
+    match serde_json::from_str::<Value>(raw.get()) {
+        Ok(value) => value.to_string(),
+        Err(_) => raw.get().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

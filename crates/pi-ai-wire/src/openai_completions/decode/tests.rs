@@ -1,0 +1,745 @@
+use bytes::Bytes;
+use pi_core::{Assembler, AssistantMessage, ModelCost};
+use proptest::prelude::*;
+
+use super::*;
+use crate::codec::Decoder as _;
+use crate::sse::SseDecoder;
+
+/// Declares the fixtures that the tests go through.
+macro_rules! fixtures {
+    ($($name:literal,)+) => {
+        const FIXTURES: &[(&str, &str)] = &[$((
+            $name,
+            include_str!(concat!(
+                "../../../../../tests/fixtures/openai-completions/",
+                $name,
+                "/response.sse"
+            )),
+        ),)+];
+    };
+}
+
+fixtures! {
+    "text",
+    "framing",
+    "tool-calls-in-turn",
+    "tool-calls-interleaved",
+    "tool-calls-same-index",
+    "tool-calls-same-id",
+    "tool-call-repeated-fields",
+    "tool-call-without-id",
+    "tool-call-late-name",
+    "tool-arguments-object",
+    "function-call",
+    "reasoning-mirrored",
+    "reasoning-details",
+    "reasoning-encrypted",
+    "refusal",
+    "usage-in-choice",
+    "usage-each-chunk",
+    "usage-cache-and-reasoning",
+    "usage-reasoning-on-top",
+    "usage-odd",
+    "usage-groq",
+    "chunks-without-choices",
+    "content-after-finish",
+    "finish-stop-with-call",
+    "finish-tool-calls-without-call",
+    "finish-length-in-call",
+    "finish-content-filter",
+    "finish-missing",
+    "done-missing",
+    "cut-in-text",
+    "cut-with-done",
+    "only-done",
+    "error-chunk",
+    "error-text",
+    "error-event",
+    "broken-chunk",
+    "lone-surrogate",
+}
+
+fn model() -> Arc<Model> {
+    let mut model = Model::new(
+        "test-model",
+        "openai-completions",
+        "test",
+        "http://127.0.0.1",
+    );
+    model.cost = ModelCost::new(1.0, 10.0, 0.1, 2.0);
+    Arc::new(model)
+}
+
+/// Decodes a body that comes in pieces which end at `cuts`.
+fn decode(body: &str, cuts: &[usize]) -> (Vec<AssistantEvent>, Progress) {
+    let body = Bytes::copy_from_slice(body.as_bytes());
+    let mut frames = SseDecoder::new();
+    let mut decoder = Decoder::new(model());
+    let mut events = VecDeque::new();
+    let mut from = 0;
+    let mut run = || {
+        for to in cuts.iter().copied().chain([body.len()]) {
+            frames.push(body.slice(from..to));
+            from = to;
+            while let Some(frame) = frames.next_frame().expect("framing is tested elsewhere") {
+                decoder.frame(&frame, &mut events)?;
+            }
+        }
+        while let Some(frame) = frames.finish().expect("framing is tested elsewhere") {
+            decoder.frame(&frame, &mut events)?;
+        }
+        decoder.finish(&mut events)
+    };
+    let result = run();
+    assert!(decoder.is_ended());
+    let progress = decoder.progress();
+    if let Err(error) = result {
+        let Progress {
+            usage, response_id, ..
+        } = progress.clone();
+        events.push_back(AssistantEvent::from_error(&error, usage, response_id));
+    }
+    (events.into(), progress)
+}
+
+fn fold(events: &[AssistantEvent]) -> Arc<AssistantMessage> {
+    let mut assembler = Assembler::new(AssistantMessage::empty(&model(), 0));
+    for event in events {
+        assembler
+            .push(event)
+            .expect("the decoder keeps the order of events");
+    }
+    assembler.into_message()
+}
+
+/// One line for each event; those of a block begin with its index.
+fn outline(events: &[AssistantEvent]) -> String {
+    let message = fold(events);
+    let lines = events.iter().map(|event| match event {
+        AssistantEvent::TextDelta {
+            content_index,
+            delta,
+        }
+        | AssistantEvent::ThinkingDelta {
+            content_index,
+            delta,
+        }
+        | AssistantEvent::ToolCallDelta {
+            content_index,
+            delta,
+        } => {
+            format!("{content_index} +{delta}")
+        }
+        AssistantEvent::ThinkingStart {
+            content_index,
+            content_signature,
+        } => {
+            format!(
+                "{content_index} thinking {}",
+                content_signature.as_deref().unwrap_or("-")
+            )
+        }
+        AssistantEvent::ToolCallStart {
+            content_index,
+            id,
+            tool_name,
+        } => {
+            format!("{content_index} toolcall {id} {tool_name}")
+        }
+        AssistantEvent::ToolCallEnd {
+            content_index,
+            thought_signature: Some(signature),
+            ..
+        } => {
+            format!("{content_index} end {signature}")
+        }
+        AssistantEvent::TextStart { content_index } => format!("{content_index} text"),
+        AssistantEvent::TextEnd { content_index, .. }
+        | AssistantEvent::ThinkingEnd { content_index, .. }
+        | AssistantEvent::ToolCallEnd { content_index, .. } => format!("{content_index} end"),
+        AssistantEvent::Done { reason, .. } => format!("done {reason}{}", counts(&message)),
+        AssistantEvent::Error { error_message, .. } => {
+            let info = message
+                .error_info
+                .as_deref()
+                .expect("errors of a codec are typed");
+            format!("error {} {error_message:?}{}", info.kind, counts(&message))
+        }
+        other => other.type_name().to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The counts that are not zero.
+fn counts(message: &AssistantMessage) -> String {
+    let usage = &message.usage;
+    [
+        ("input", usage.input),
+        ("output", usage.output),
+        ("read", usage.cache_read),
+        ("write", usage.cache_write),
+        ("total", usage.total_tokens),
+    ]
+    .iter()
+    .filter(|(_, count)| *count > 0)
+    .map(|(name, count)| format!(" {name}={count}"))
+    .collect()
+}
+
+fn fixture(name: &str) -> &'static str {
+    let found = FIXTURES.iter().find(|(known, _)| *known == name);
+    found.expect("the fixture is in the list").1
+}
+
+#[track_caller]
+fn check(name: &str, expected: &str) {
+    let (events, _) = decode(fixture(name), &[]);
+    let expected: Vec<&str> = expected.trim().lines().map(str::trim_start).collect();
+    assert_eq!(outline(&events), expected.join("\n"), "{name}");
+}
+
+#[test]
+fn text_comes_in_pieces_up_to_the_end_marker() {
+    check(
+        "text",
+        r#"
+         start
+         0 text
+         0 +Grüß
+         0 + Gott 🙂
+         0 end
+         done stop input=20 output=5 total=25
+        "#,
+    );
+    check(
+        "framing",
+        r#"
+         start
+         0 text
+         0 +Hi
+         0 end
+         done stop input=20 output=5 total=25
+        "#,
+    );
+    check(
+        "content-after-finish",
+        r#"
+         start
+         0 text
+         0 +Hel
+         0 +lo
+         0 end
+         done stop input=20 output=5 total=25
+        "#,
+    );
+    check(
+        "chunks-without-choices",
+        r#"
+         start
+         0 text
+         0 +ok
+         0 end
+         done stop input=20 output=5 total=25
+        "#,
+    );
+    check(
+        "lone-surrogate",
+        r#"
+         start
+         0 text
+         0 +a� b 🙂
+         0 end
+         done stop input=20 output=5 total=25
+        "#,
+    );
+}
+
+#[test]
+fn pieces_of_tool_calls_find_their_call() {
+    check(
+        "tool-calls-in-turn",
+        r#"
+         start
+         0 toolcall call_1 read
+         0 +
+         0 +{"path":
+         0 +"a.txt"}
+         0 end
+         1 toolcall call_2 read
+         1 +
+         1 +{"path":"b.txt"}
+         1 end
+         done toolUse input=20 output=5 total=25
+        "#,
+    );
+    check(
+        "tool-calls-interleaved",
+        r#"
+         start
+         0 toolcall call_1 read
+         0 +
+         1 toolcall call_2 read
+         1 +
+         0 +{"path":
+         1 +{"path":"b
+         0 +"a"}
+         1 +"}
+         0 end
+         1 end
+         done toolUse input=20 output=5 total=25
+        "#,
+    );
+    check(
+        "tool-calls-same-index",
+        r#"
+         start
+         0 toolcall call_1 read
+         0 +{"path":"a"}
+         0 end
+         1 toolcall call_2 list
+         1 +{}
+         1 end
+         2 toolcall call_3 read
+         2 +{"path":"c"}
+         2 end
+         done toolUse input=20 output=5 total=25
+        "#,
+    );
+    check(
+        "tool-calls-same-id",
+        r#"
+         start
+         0 toolcall call_1 read
+         0 +{"path":"a"}
+         0 end
+         1 toolcall call_1_1 read
+         1 +{"path":"b"}
+         1 end
+         done toolUse input=20 output=5 total=25
+        "#,
+    );
+    check(
+        "tool-call-repeated-fields",
+        r#"
+         start
+         0 toolcall call_1 read
+         0 +{"pa
+         0 +th":
+         0 +"a
+         0 +"}
+         0 end
+         done toolUse input=20 output=5 total=25
+        "#,
+    );
+}
+
+#[test]
+fn calls_in_odd_shapes_are_whole_calls() {
+    check(
+        "tool-call-without-id",
+        r#"
+         start
+         0 toolcall call_8b961683acc0cab0_0 read
+         0 +{"path":
+         0 +"a"}
+         0 end
+         done toolUse input=20 output=5 total=25
+        "#,
+    );
+    check(
+        "tool-call-late-name",
+        r#"
+         start
+         0 toolcall call_1 read
+         0 +{"path":"a"}
+         0 end
+         done toolUse input=20 output=5 total=25
+        "#,
+    );
+    check(
+        "tool-arguments-object",
+        r#"
+         start
+         0 toolcall call_1 read
+         0 +{"path":"a","limit":3}
+         0 end
+         done toolUse input=20 output=5 total=25
+        "#,
+    );
+    check(
+        "function-call",
+        r#"
+         start
+         0 toolcall call_8b961683acc0cab0_0 read
+         0 +{"path":
+         0 +"a"}
+         0 end
+         done toolUse input=20 output=5 total=25
+        "#,
+    );
+}
+
+#[test]
+fn reasoning_comes_once_from_whichever_field_has_it() {
+    check(
+        "reasoning-mirrored",
+        r#"
+         start
+         0 thinking reasoning_content
+         0 +Let me
+         0 + see.
+         0 end
+         1 text
+         1 +Done.
+         1 end
+         done stop input=20 output=5 total=25
+        "#,
+    );
+    check(
+        "reasoning-details",
+        r#"
+         start
+         0 thinking -
+         0 +Let me
+         0 + see.
+         0 end
+         1 text
+         1 +Done.
+         1 end
+         done stop input=20 output=5 total=25
+        "#,
+    );
+}
+
+#[test]
+fn encrypted_reasoning_goes_with_its_call() {
+    check(
+        "reasoning-encrypted",
+        r#"
+         start
+         0 thinking reasoning
+         0 +Hm.
+         0 end
+         1 toolcall call_1 read
+         1 +{"path":"a"}
+         1 end {"type":"reasoning.encrypted","id":"call_1","data":"b3BhcXVl","format":"some-v1","index":0}
+         done toolUse input=20 output=5 total=25
+        "#,
+    );
+}
+
+#[test]
+fn a_refusal_is_text() {
+    check(
+        "refusal",
+        r#"
+         start
+         0 text
+         0 +I will
+         0 + not.
+         0 end
+         done stop input=20 output=5 total=25
+        "#,
+    );
+}
+
+#[test]
+fn usage_is_found_wherever_it_is() {
+    check(
+        "usage-in-choice",
+        r#"
+         start
+         0 text
+         0 +ok
+         0 end
+         done stop input=12 output=5 read=8 total=25
+        "#,
+    );
+    check(
+        "usage-each-chunk",
+        r#"
+         start
+         0 text
+         0 +a
+         0 +b
+         0 end
+         done stop input=20 output=5 total=25
+        "#,
+    );
+    check(
+        "usage-groq",
+        r#"
+         start
+         0 text
+         0 +ok
+         0 end
+         done stop input=20 output=5 total=25
+        "#,
+    );
+}
+
+#[test]
+fn usage_counts_every_token_once() {
+    check(
+        "usage-cache-and-reasoning",
+        r#"
+         start
+         0 text
+         0 +ok
+         0 end
+         done stop input=20 output=50 read=60 write=20 total=150
+        "#,
+    );
+    check(
+        "usage-reasoning-on-top",
+        r#"
+         start
+         0 text
+         0 +ok
+         0 end
+         done stop input=100 output=35 total=135
+        "#,
+    );
+    check(
+        "usage-odd",
+        r#"
+         start
+         0 text
+         0 +ok
+         0 end
+         done stop read=12 total=12
+        "#,
+    );
+}
+
+#[test]
+fn content_and_limit_decide_the_stop_reason() {
+    check(
+        "finish-stop-with-call",
+        r#"
+         start
+         0 toolcall call_1 list
+         0 +{}
+         0 end
+         done toolUse input=20 output=5 total=25
+        "#,
+    );
+    check(
+        "finish-tool-calls-without-call",
+        r#"
+         start
+         0 text
+         0 +ok
+         0 end
+         done stop input=20 output=5 total=25
+        "#,
+    );
+    check(
+        "finish-length-in-call",
+        r#"
+         start
+         0 toolcall call_1 write
+         0 +{"path":"a","text":"abc
+         0 end
+         done length input=20 output=5 total=25
+        "#,
+    );
+}
+
+#[test]
+fn a_finish_reason_that_tells_of_a_failure_is_an_error() {
+    check(
+        "finish-content-filter",
+        r#"
+         start
+         0 text
+         0 +First,
+         0 end
+         error refused "Provider finish_reason: content_filter" input=20 output=5 total=25
+        "#,
+    );
+}
+
+#[test]
+fn a_reply_is_complete_with_a_reason_or_with_usage_and_end_marker() {
+    check(
+        "finish-missing",
+        r#"
+         start
+         0 text
+         0 +ok
+         0 end
+         done stop input=20 output=5 total=25
+        "#,
+    );
+    check(
+        "done-missing",
+        r#"
+         start
+         0 text
+         0 +ok
+         0 end
+         done stop input=20 output=5 total=25
+        "#,
+    );
+}
+
+#[test]
+fn a_cut_reply_is_an_error_that_keeps_what_came() {
+    check(
+        "cut-in-text",
+        r#"
+         start
+         0 text
+         0 +Hel
+         error protocol "the stream ended before the reply was complete"
+        "#,
+    );
+    check(
+        "cut-with-done",
+        r#"
+         start
+         0 toolcall call_1 list
+         0 +{}
+         error protocol "the stream ended before the reply was complete"
+        "#,
+    );
+    check(
+        "only-done",
+        r#"
+         start
+         error protocol "the stream ended without a reply"
+        "#,
+    );
+    check(
+        "broken-chunk",
+        r#"
+         start
+         0 text
+         0 +Hel
+         error protocol "a message event is not a valid chunk (byte 8)"
+        "#,
+    );
+}
+
+#[test]
+fn the_error_of_the_provider_is_kept() {
+    check(
+        "error-chunk",
+        r#"
+         start
+         0 text
+         0 +Hel
+         error server "Upstream failed\nworker 7 crashed" input=20 output=5 total=25
+        "#,
+    );
+    check(
+        "error-text",
+        r#"
+         start
+         0 text
+         0 +Hel
+         error server "\"model crashed\""
+        "#,
+    );
+    check(
+        "error-event",
+        r#"
+         start
+         error rateLimited "Too many requests"
+        "#,
+    );
+}
+
+#[test]
+fn the_reply_has_id_and_cost() {
+    let (events, progress) = decode(fixture("usage-cache-and-reasoning"), &[]);
+    let message = fold(&events);
+    assert_eq!(message.response_id.as_deref(), Some("chatcmpl-a1"));
+    assert_eq!(
+        progress,
+        Progress::new(message.usage.clone(), message.response_id.clone())
+    );
+    let dollars = 20e-6 * 1.0 + 50e-6 * 10.0 + 60e-6 * 0.1 + 20e-6 * 2.0;
+    assert!((message.usage.cost.total - dollars).abs() < 1e-12);
+}
+
+#[test]
+fn made_up_ids_differ_between_replies() {
+    let body = fixture("tool-call-without-id");
+    let (first, _) = decode(body, &[]);
+    let (second, _) = decode(&body.replace("chatcmpl-a1", "chatcmpl-a2"), &[]);
+    let id = |events: &[AssistantEvent]| {
+        fold(events)
+            .tool_calls()
+            .next()
+            .expect("there is a call")
+            .id
+            .clone()
+    };
+    assert_ne!(id(&first), id(&second));
+}
+
+#[test]
+fn a_broken_chunk_is_not_quoted() {
+    let (events, _) = decode(fixture("broken-chunk"), &[]);
+    let message = fold(&events);
+    assert!(
+        !message
+            .error_message
+            .as_deref()
+            .expect("it failed")
+            .contains("secret")
+    );
+}
+
+#[test]
+fn nothing_is_read_after_the_end() {
+    let body = format!("{}{}", fixture("text"), fixture("error-text"));
+    assert_eq!(decode(&body, &[]), decode(fixture("text"), &[]));
+}
+
+#[test]
+fn many_calls_that_never_end_take_no_long_time() {
+    let mut body = String::new();
+    for number in 0..5_000 {
+        body += &format!(
+            "data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"index\":0,\"id\":\"c{number}\",\
+             \"function\":{{\"name\":\"f\",\"arguments\":\"{{\"}}}}]}}}}]}}\n\n"
+        );
+    }
+    let (events, _) = decode(&body, &[]);
+    assert_eq!(fold(&events).tool_calls().count(), 5_000);
+}
+
+proptest! {
+    #[test]
+    fn where_the_body_is_cut_never_shows(
+        (_, body) in prop::sample::select(FIXTURES),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+    ) {
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(body.len() + 1)).collect();
+        cuts.sort_unstable();
+        prop_assert_eq!(decode(body, &cuts), decode(body, &[]));
+    }
+
+    #[test]
+    fn any_chunks_fold_and_end(body in any_body()) {
+        let (events, _) = decode(&body, &[]);
+        fold(&events);
+        prop_assert_eq!(events.iter().filter(|event| event.is_terminal()).count(), 1);
+        prop_assert!(events.last().is_some_and(AssistantEvent::is_terminal));
+    }
+}
+
+/// The data lines of the fixtures, shuffled together.
+fn any_body() -> impl Strategy<Value = String> {
+    let lines: Vec<&str> = FIXTURES
+        .iter()
+        .flat_map(|(_, body)| body.lines())
+        .filter(|line| line.starts_with("data:"))
+        .collect();
+    prop::collection::vec(prop::sample::select(lines), 0..12)
+        .prop_map(|lines| lines.iter().map(|line| format!("{line}\n\n")).collect())
+}
