@@ -1,0 +1,36 @@
+//! What a user can do about a failure.
+
+use pi_core::{ErrorKind, ProviderError};
+
+/// Returns what to do about a failure; `None` if the error says it all.
+pub(crate) fn of(error: &ProviderError, url: &str) -> Option<String> {
+    let hint = match error.kind() {
+        ErrorKind::Connect => format!("is the server running at {url}? Check --base-url"),
+        ErrorKind::Auth => {
+            "name the variable that holds the key by --api-key-env NAME; by default \
+            OPENAI_API_KEY, for api.openai.com only"
+                .to_owned()
+        }
+        ErrorKind::Quota => "the account has no credit left, or its limit is reached".to_owned(),
+        ErrorKind::RateLimited | ErrorKind::Overloaded => match error.retry_after() {
+            Some(wait) => format!("try again in {} s", wait.as_secs().max(1)),
+            None => "try again in a moment".to_owned(),
+        },
+        ErrorKind::InvalidRequest if error.status() == Some(404) => {
+            format!("check the model (--model) and the address (--base-url, now {url})")
+        }
+        ErrorKind::ContextOverflow => {
+            "shorten the prompt, or start the server with a larger context window".to_owned()
+        }
+        ErrorKind::Transport | ErrorKind::Protocol => {
+            "the server ended in mid-answer or does not speak this protocol; its log may say why"
+                .to_owned()
+        }
+        ErrorKind::Server => "the log of the server may say why".to_owned(),
+        ErrorKind::Tls => "is the address really https://, and its certificate trusted?".to_owned(),
+        ErrorKind::Proxy => "check HTTP_PROXY, HTTPS_PROXY and NO_PROXY".to_owned(),
+        ErrorKind::Timeout => "the server may be busy, or still loading the model".to_owned(),
+        _ => return None,
+    };
+    Some(hint)
+}

@@ -1,0 +1,47 @@
+//! How a run is shown.
+
+mod human;
+mod json;
+mod print;
+
+use std::io::IsTerminal;
+
+use pi_agent::RunOutcome;
+use pi_core::AgentEvent;
+
+use self::human::{Human, Streams};
+use self::json::Json;
+use self::print::Print;
+use crate::args::Args;
+use crate::output::Output;
+use crate::terminal::Colours;
+
+/// Shows a run while it goes on.
+pub(crate) trait Render: Send {
+    /// Shows an event.
+    fn event(&mut self, event: &AgentEvent);
+
+    /// Shows what the run came to, after its last event. Errors are shown by the caller.
+    fn finish(&mut self, outcome: &RunOutcome);
+}
+
+/// Chooses how the run is shown.
+pub(crate) fn renderer(args: &Args, output: Output) -> Box<dyn Render> {
+    if let Some(form) = args.json {
+        return Box::new(Json::new(output, form));
+    }
+    if args.print {
+        return Box::new(Print::new(output));
+    }
+    let stdout = std::io::stdout().is_terminal();
+    let stderr = std::io::stderr();
+    let streams = Streams {
+        plain_text: stdout,
+        one_screen: stdout && stderr.is_terminal(),
+        colours: Colours::of(&stderr),
+    };
+    Box::new(Human::new(output, stderr, streams))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,5 @@
+//! The command as a user runs it. Nothing here needs a network, a key or another program.
+
+mod demo;
+mod runs;
+mod usage;
