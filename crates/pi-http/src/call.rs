@@ -1,0 +1,153 @@
+//! One request, ready to be sent.
+
+use std::fmt;
+
+use bytes::Bytes;
+use pi_core::{ErrorKind, ExposeSecret, ProviderError, SecretString};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Url};
+
+use crate::address;
+
+/// One request, ready to be sent: where to, with which headers, and the body.
+///
+/// The headers' values never show in `Debug`, nor do user info and query of the address. What
+/// cannot be sent, such as a broken address or a line feed in a header, comes out as an error when
+/// it is sent.
+#[derive(Clone)]
+pub struct Call {
+    method: Method,
+    url: String,
+    headers: Vec<(String, SecretString)>,
+    body: Option<Bytes>,
+}
+
+impl Call {
+    /// Creates a `POST` of a JSON body.
+    pub fn post(url: impl Into<String>, json: impl Into<Bytes>) -> Self {
+        Self {
+            method: Method::POST,
+            url: url.into(),
+            headers: Vec::new(),
+            body: Some(json.into()),
+        }
+    }
+
+    /// Creates a `GET`.
+    pub fn get(url: impl Into<String>) -> Self {
+        Self {
+            method: Method::GET,
+            url: url.into(),
+            headers: Vec::new(),
+            body: None,
+        }
+    }
+
+    /// Sets a header; it replaces an earlier one of that name, the defaults included. Every value
+    /// is treated as a secret.
+    #[must_use]
+    pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers
+            .push((name.into(), SecretString::from(value.into())));
+        self
+    }
+
+    /// Sets `authorization` to a bearer token.
+    #[must_use]
+    pub fn with_bearer(self, token: &SecretString) -> Self {
+        let value = format!("Bearer {}", token.expose_secret());
+        self.with_header(AUTHORIZATION.as_str(), value)
+    }
+
+    pub(crate) fn into_parts(self, accept: &'static str) -> Result<Parts, ProviderError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        if self.body.is_some() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        for (name, value) in &self.headers {
+            let invalid = |part: &str| {
+                let text = format!("the {part} of header \"{name}\" cannot be sent");
+                ProviderError::new(ErrorKind::InvalidRequest, text)
+            };
+            let name = HeaderName::try_from(name).map_err(|_| invalid("name"))?;
+            let mut value =
+                HeaderValue::try_from(value.expose_secret()).map_err(|_| invalid("value"))?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        let url = address::parse(&self.url)?;
+        Ok(Parts {
+            method: self.method,
+            url,
+            headers,
+            body: self.body,
+        })
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("Call")
+            .field("method", &self.method)
+            .field("url", &address::shown_url(&self.url))
+            .field("headers", &names)
+            .field("body_bytes", &self.body.as_ref().map(Bytes::len))
+            .finish()
+    }
+}
+
+/// A call that can be sent as it is.
+pub(crate) struct Parts {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Option<Bytes>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_and_address_keep_their_secrets() {
+        let call = Call::post("https://me:s3cret@host/v1?key=s3cret", "s3cret")
+            .with_bearer(&SecretString::from("s3cret"))
+            .with_header("x-api-key", "s3cret");
+        let shown = format!("{call:?}");
+        assert!(!shown.contains("s3cret"), "{shown}");
+        assert!(
+            shown.contains("authorization") && shown.contains("https://host/v1"),
+            "{shown}"
+        );
+
+        let parts = call.into_parts("*/*").ok().unwrap();
+        let shown = format!("{:?}", parts.headers);
+        assert!(!shown.contains("s3cret"), "{shown}");
+    }
+
+    #[test]
+    fn a_header_that_cannot_be_sent_is_named_without_its_value() {
+        for call in [
+            Call::get("http://host").with_header("x-key", "s3cret\n"),
+            Call::get("http://host").with_header("x key", "s3cret"),
+        ] {
+            let error = call.into_parts("*/*").err().unwrap();
+            assert_eq!(*error.kind(), ErrorKind::InvalidRequest);
+            assert!(error.message().contains("key") && !error.message().contains("s3cret"));
+        }
+    }
+
+    #[test]
+    fn the_last_header_of_a_name_wins() {
+        let parts = Call::post("http://host", "{}")
+            .with_header("Accept", "a")
+            .with_header("accept", "b")
+            .into_parts("text/event-stream")
+            .ok()
+            .unwrap();
+        let values: Vec<_> = parts.headers.get_all("accept").iter().collect();
+        assert_eq!(values, ["b"]);
+    }
+}

@@ -1,0 +1,381 @@
+//! The client: connections, and the way from a call to the body of its answer.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::{Either, select};
+use pi_ai_wire::codec::Decoder;
+use pi_core::{Clock, ErrorKind, Phase, ProviderError, ResponseHead};
+use reqwest::Url;
+use rustls::ClientConfig;
+
+use crate::address::{host_and_port, is_this_machine, shown_target};
+use crate::body::Body;
+use crate::call::Call;
+use crate::clock::TokioClock;
+use crate::limits::{Limits, Timeouts};
+use crate::stream::{ErrorReader, EventStream, Exchange};
+use crate::{failure, head, tls};
+
+/// How long an idle connection is kept for the next request.
+const POOL_IDLE: Duration = Duration::from_secs(90);
+
+/// An HTTP client. Clones are cheap and share connections, limits and clock.
+///
+/// It follows no redirect, so that a key is never sent to another host. Proxies are taken from the
+/// environment (`HTTPS_PROXY` and the like), except for addresses of this machine, which are always
+/// connected directly. Certificates are checked against those that the system trusts; they are read
+/// when the first request needs them.
+#[derive(Clone)]
+pub struct HttpClient {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    clock: Arc<dyn Clock>,
+    timeouts: Timeouts,
+    limits: Limits,
+    /// The connections to other machines.
+    network: OnceLock<Result<reqwest::Client, ProviderError>>,
+    /// The connections that need neither a proxy nor certificates.
+    direct: OnceLock<Result<reqwest::Client, ProviderError>>,
+}
+
+impl HttpClient {
+    /// Creates a client with default limits and the system's clock.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// Creates a builder.
+    #[must_use]
+    pub fn builder() -> HttpClientBuilder {
+        HttpClientBuilder::default()
+    }
+
+    /// Returns the clock that measures the deadlines.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.shared.clock
+    }
+
+    /// Returns the time limits.
+    #[must_use]
+    pub fn timeouts(&self) -> &Timeouts {
+        &self.shared.timeouts
+    }
+
+    /// Returns the size limits.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.shared.limits
+    }
+
+    /// Asks for a stream of events. Nothing is sent until the stream is polled.
+    ///
+    /// # Events
+    /// Those of the decoder, then the stream ends. Every failure is an `Error` event: of the call's
+    /// preparation, of the connection, a status other than 2xx, a document in place of an event
+    /// stream, a limit, or what the decoder finds.
+    ///
+    /// # Cancel safety
+    /// All state is in the stream; dropping it stops the request and closes its connection.
+    pub fn stream_events<D: Decoder>(&self, exchange: Exchange<D>) -> EventStream<D> {
+        EventStream::new(self.clone(), exchange)
+    }
+
+    /// Sends a call and returns the whole body of its answer, at most
+    /// [`Limits::event_bytes`] of it.
+    ///
+    /// # Errors
+    /// As in [`stream_events`](Self::stream_events).
+    ///
+    /// # Cancel safety
+    /// Dropping the future stops the request; whether the server has seen it is unknown.
+    pub async fn fetch(&self, call: Call, read_error: ErrorReader) -> Result<Bytes, ProviderError> {
+        let mut answer = self.send(call, "application/json").await?;
+        if !answer.is_success() {
+            return Err(self.refused(answer, Vec::new(), read_error).await);
+        }
+        let (limit, socket) = (self.shared.limits.event_bytes, self.shared.timeouts.socket);
+        let mut read = Vec::new();
+        let reading = self
+            .within(socket, answer.body.read_to(&mut read, limit))
+            .await;
+        let error = match reading {
+            Some(Ok(())) if read.len() > limit => too_large("the answer", limit),
+            Some(Ok(())) => return Ok(read.into()),
+            Some(Err(error)) => error,
+            None => {
+                let host = answer.body.host();
+                failure::timeout(Phase::Socket, socket.unwrap_or_default(), host)
+            }
+        };
+        Err(self.complete(error, &answer))
+    }
+
+    /// Sends a call and waits for the head of its answer.
+    pub(crate) async fn send(
+        &self,
+        call: Call,
+        accept: &'static str,
+    ) -> Result<Answer, ProviderError> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Err(failure::no_runtime());
+        }
+        let parts = call.into_parts(accept)?;
+        let client = self.connections(&parts.url)?;
+        let mut request = client
+            .request(parts.method, parts.url.clone())
+            .headers(parts.headers);
+        if let Some(body) = parts.body {
+            request = request.body(body);
+        }
+        let sent = self.shared.clock.monotonic();
+        let (phase, limit) = self.shared.timeouts.until_head();
+        let error = match self.within(limit, request.send()).await {
+            Some(Ok(response)) => {
+                let body_host = host_and_port(&parts.url);
+                return Ok(Answer {
+                    head: head::of(&response),
+                    body: Body::new(response, body_host),
+                    url: parts.url,
+                    sent,
+                });
+            }
+            Some(Err(error)) => failure::sending(error, &parts.url, self.shared.timeouts.connect),
+            None => {
+                let host = host_and_port(&parts.url);
+                failure::timeout(phase, limit.unwrap_or_default(), &host)
+            }
+        };
+        Err(error.with_elapsed(self.shared.clock.monotonic().saturating_sub(sent)))
+    }
+
+    /// Reads what an answer that is no event stream says. `read` holds the part of the body that
+    /// was read already.
+    pub(crate) async fn refused(
+        &self,
+        mut answer: Answer,
+        mut read: Vec<u8>,
+        read_error: ErrorReader,
+    ) -> ProviderError {
+        let limit = self.shared.limits.error_body_bytes;
+        // The status is known, so a body that breaks or hangs takes nothing from the error.
+        let reading = answer.body.read_to(&mut read, limit);
+        let _ = self.within(self.shared.timeouts.socket, reading).await;
+        read.truncate(limit);
+        let error = match answer.redirect() {
+            Some(error) => error,
+            None => read_error(&answer.head, &read),
+        };
+        self.complete(error, &answer)
+    }
+
+    /// Adds what the head of the answer says to an error.
+    fn complete(&self, mut error: ProviderError, answer: &Answer) -> ProviderError {
+        if error.status().is_none() && !answer.is_success() {
+            error = error.with_status(answer.head.status);
+        }
+        if let (None, Some(id)) = (error.request_id(), head::request_id(&answer.head)) {
+            error = error.with_request_id(id);
+        }
+        if error.retry_after().is_none()
+            && let Some(wait) = head::retry_after(&answer.head, self.shared.clock.now())
+        {
+            error = error.with_retry_after(wait);
+        }
+        if let Some(retry) = head::should_retry(&answer.head) {
+            error = error.with_retryable(retry);
+        }
+        error.with_elapsed(self.shared.clock.monotonic().saturating_sub(answer.sent))
+    }
+
+    /// Waits for a future as long as a limit allows; `None` if it passed.
+    async fn within<F: Future>(&self, limit: Option<Duration>, future: F) -> Option<F::Output> {
+        let Some(limit) = limit.filter(|limit| !limit.is_zero()) else {
+            return Some(future.await);
+        };
+        match select(pin!(future), self.shared.clock.sleep(limit)).await {
+            Either::Left((output, _)) => Some(output),
+            Either::Right(_) => None,
+        }
+    }
+
+    fn connections(&self, url: &Url) -> Result<&reqwest::Client, ProviderError> {
+        let shared = &*self.shared;
+        let direct = || {
+            shared.direct.get_or_init(|| {
+                connections(tls::trusting_nobody(), &shared.timeouts, |builder| {
+                    builder.no_proxy()
+                })
+            })
+        };
+        let network = || {
+            shared
+                .network
+                .get_or_init(|| connections(tls::system(), &shared.timeouts, |b| b))
+        };
+        let is_plain = url.scheme() == "http";
+        let client = match is_plain && is_this_machine(url) {
+            true => direct(),
+            false => match network() {
+                // A machine without certificates still talks to its neighbours.
+                Err(_) if is_plain => direct(),
+                client => client,
+            },
+        };
+        client.as_ref().map_err(Clone::clone)
+    }
+}
+
+impl Default for HttpClient {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for HttpClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpClient")
+            .field("timeouts", &self.shared.timeouts)
+            .field("limits", &self.shared.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Settings of an [`HttpClient`].
+#[derive(Default)]
+pub struct HttpClientBuilder {
+    clock: Option<Arc<dyn Clock>>,
+    timeouts: Timeouts,
+    limits: Limits,
+    client: Option<reqwest::Client>,
+}
+
+impl HttpClientBuilder {
+    /// Sets the time limits.
+    #[must_use]
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// Sets the size limits.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets the clock; a [`TokioClock`] by default.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Some(Arc::new(clock));
+        self
+    }
+
+    /// Sets the client that makes all connections. Proxies, certificates, redirects, the user agent
+    /// and [`Timeouts::connect`] are then its own affair; it should follow no redirect.
+    #[cfg(feature = "reqwest")]
+    #[must_use]
+    pub fn reqwest(mut self, client: reqwest::Client) -> Self {
+        self.client = Some(client);
+        self
+    }
+
+    /// Creates the client.
+    #[must_use]
+    pub fn build(self) -> HttpClient {
+        let connections = || match &self.client {
+            Some(client) => OnceLock::from(Ok(client.clone())),
+            None => OnceLock::new(),
+        };
+        HttpClient {
+            shared: Arc::new(Shared {
+                network: connections(),
+                direct: connections(),
+                clock: self.clock.unwrap_or_else(|| Arc::new(TokioClock::new())),
+                timeouts: self.timeouts,
+                limits: self.limits,
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for HttpClientBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpClientBuilder")
+            .field("timeouts", &self.timeouts)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The head of an answer, and its body to be read.
+pub(crate) struct Answer {
+    pub(crate) head: ResponseHead,
+    pub(crate) body: Body,
+    url: Url,
+    /// When the call was sent, by the clock.
+    pub(crate) sent: Duration,
+}
+
+impl Answer {
+    pub(crate) fn is_success(&self) -> bool {
+        (200..300).contains(&self.head.status)
+    }
+
+    fn redirect(&self) -> Option<ProviderError> {
+        let location = self.head.headers.get("location")?;
+        if !(300..400).contains(&self.head.status) {
+            return None;
+        }
+        let host = host_and_port(&self.url);
+        let target = shown_target(&self.url, location);
+        let text = format!(
+            "{host} redirects to {target}, which is not followed: set the base URL to the right \
+             address"
+        );
+        Some(ProviderError::new(ErrorKind::InvalidRequest, text))
+    }
+}
+
+/// Returns the error of a size limit.
+pub(crate) fn too_large(what: &str, limit: usize) -> ProviderError {
+    ProviderError::new(
+        ErrorKind::TooLarge,
+        format!("{what} is larger than {limit} bytes"),
+    )
+}
+
+fn connections(
+    tls: Result<ClientConfig, rustls::Error>,
+    timeouts: &Timeouts,
+    settings: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
+) -> Result<reqwest::Client, ProviderError> {
+    let tls = tls.map_err(|error| {
+        let text = "cannot read the certificates that this system trusts: install the package \
+                    ca-certificates or name a file in SSL_CERT_FILE";
+        ProviderError::new(ErrorKind::Tls, text).with_source(error)
+    })?;
+    let mut builder = reqwest::Client::builder()
+        .user_agent(concat!("pi/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .pool_idle_timeout(POOL_IDLE)
+        .tls_backend_preconfigured(tls);
+    if let Some(limit) = timeouts.connect.filter(|limit| !limit.is_zero()) {
+        builder = builder.connect_timeout(limit);
+    }
+    settings(builder).build().map_err(|error| {
+        ProviderError::new(ErrorKind::Connect, "cannot set up the HTTP client")
+            .with_retryable(false)
+            .with_source(error)
+    })
+}
