@@ -174,7 +174,7 @@ impl ToTranscript for Vec<AssistantEvent> {
     }
 }
 
-/// Which ids a transcript replaces by `call-1`, `call-2` and so on, in the order in which they
+/// Which ids a transcript replaces by `id#1`, `id#2` and so on, in the order in which they
 /// first appear.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]

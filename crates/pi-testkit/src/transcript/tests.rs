@@ -152,7 +152,7 @@ fn times_and_generated_ids_leave_no_trace() {
     let first = run("toolu_01A09q90qw90", 5).to_transcript();
     let second = run("550e8400-e29b-41d4-a716-446655440000", 1_700_000_000_000).to_transcript();
     assert_eq!(first, second);
-    assert_eq!(first.lines()[7], "tool_start     call-1 read_file");
+    assert_eq!(first.lines()[7], "tool_start     id#1 read_file");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn ids_are_masked_as_the_options_say() {
         Transcript::of_agent(&run("call_2", 0), &options).lines()[7].clone()
     };
     assert_eq!(line(Ids::MaskGenerated), "tool_start     call_2 read_file");
-    assert_eq!(line(Ids::MaskAll), "tool_start     call-1 read_file");
+    assert_eq!(line(Ids::MaskAll), "tool_start     id#1 read_file");
     let options = TranscriptOptions::new().with_ids(Ids::Keep);
     let kept = Transcript::of_agent(&run("toolu_01A09q90qw90", 0), &options);
     assert_eq!(

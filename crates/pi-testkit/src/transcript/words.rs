@@ -37,7 +37,7 @@ impl<'o> Words<'o> {
         let number = self.ids.len() + 1;
         self.ids
             .entry(id.to_owned())
-            .or_insert_with(|| format!("call-{number}"))
+            .or_insert_with(|| format!("id#{number}"))
             .clone()
     }
 
