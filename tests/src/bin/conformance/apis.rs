@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use anyhow::Result;
+use pi_ai::{HttpClient, OpenAiCompletions};
 use pi_ai_wire::codec::Decoder;
+use pi_ai_wire::openai_completions;
 use pi_core::{Provider, Request};
 
 /// How to talk one API.
@@ -12,7 +15,7 @@ pub(crate) struct Api {
     /// Makes the decoder of one response.
     pub(crate) decoder: fn(&Request) -> Box<dyn Decoder>,
     /// Makes the provider.
-    pub(crate) provider: fn(Access) -> anyhow::Result<Arc<dyn Provider>>,
+    pub(crate) provider: fn(Access) -> Result<Arc<dyn Provider>>,
 }
 
 /// How a provider reaches its server.
@@ -24,7 +27,32 @@ pub(crate) enum Access {
     Through(String),
 }
 
-const APIS: &[Api] = &[];
+const APIS: &[Api] = &[Api {
+    name: openai_completions::API,
+    decoder: |request| Box::new(openai_completions::Decoder::new(Arc::clone(&request.model))),
+    provider: |access| {
+        Ok(Arc::new(
+            OpenAiCompletions::new().with_client(client(access)?),
+        ))
+    },
+}];
+
+/// Makes a client that needs no certificates: everything is on this machine.
+fn client(access: Access) -> Result<HttpClient> {
+    let Access::Through(proxy) = access else {
+        return Ok(HttpClient::new());
+    };
+    let crypto = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(crypto)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(rustls::RootCertStore::empty())
+        .with_no_client_auth();
+    let client = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .proxy(reqwest::Proxy::http(format!("http://{proxy}"))?)
+        .build()?;
+    Ok(HttpClient::builder().reqwest(client).build())
+}
 
 /// Returns how to talk an API, if this workspace can.
 pub(crate) fn find(name: &str) -> Option<&'static Api> {

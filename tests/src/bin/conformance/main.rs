@@ -3,6 +3,7 @@
 //! The last line is `N passed, N failed, N skipped`; before it there is one line for each failing
 //! case. The exit code is 1 if a case failed, 2 if the cases could not be read.
 
+mod agent;
 mod apis;
 mod cases;
 mod dump;
@@ -82,7 +83,8 @@ async fn run(arguments: Arguments) -> Result<bool> {
             Mode::Request => request::run(folder, &dump, &mut report).await?,
             Mode::Cases => cases::run(folder, &arguments.layer, &mut report).await?,
             Mode::Roundtrip => roundtrip::run(folder, &mut report)?,
-            Mode::Agent | Mode::Proxy => {}
+            Mode::Agent => agent::run(folder, false, &dump, &mut report).await?,
+            Mode::Proxy => agent::run(folder, true, &dump, &mut report).await?,
         }
     }
     let verbosity = Verbosity {

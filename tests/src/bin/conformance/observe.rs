@@ -160,7 +160,7 @@ fn in_process(event: &AssistantEvent, message: &AssistantMessage) -> Value {
 }
 
 /// Turns a value of this workspace into JSON.
-pub(crate) fn to_value(value: &impl serde::Serialize) -> Value {
+pub(crate) fn to_value(value: &(impl serde::Serialize + ?Sized)) -> Value {
     serde_json::to_value(value)
         .unwrap_or_else(|error| json!({ "unserializable": error.to_string() }))
 }
