@@ -1,0 +1,78 @@
+//! Model providers: ask any model, get one stream of events.
+//!
+//! **Who should depend on this:** applications that call a model's provider directly. With
+//! `pi-agent` it is the line that says which models the agent can use; libraries that only need to
+//! *name* a provider take `pi_core::Provider` and leave the choice to the application.
+//!
+//! Each provider is a plain value that implements [`Provider`](pi_core::Provider). There is no
+//! registry and no global: it is passed in, and swapped by passing in another. Keys come from the
+//! request, from the provider value, or, only if it was made with `from_env`, from the environment.
+//!
+//! ```text
+//! Request ──> OpenAiCompletions ──> AssistantStream ──> TextDelta, ToolCallStart, .., Done | Error
+//!              key, body, headers     deadlines, typed errors, abort by drop or by token
+//! ```
+//!
+//! # Examples
+//! Ask a server on this machine (llama.cpp, Ollama, vLLM, LM Studio) and print as it answers:
+//! ```no_run
+//! use futures_util::StreamExt;
+//! use pi_ai::OpenAiCompletions;
+//! use pi_core::{Context, Message, Provider, Request, UserMessage};
+//!
+//! # async fn run() -> Result<(), pi_core::ProviderError> {
+//! let model = pi_ai::local_model("http://127.0.0.1:8080", "qwen3-4b");
+//! let context = Context::new(vec![Message::from(UserMessage::new("Say hello", 0))]);
+//!
+//! let mut reply = OpenAiCompletions::new().stream(Request::new(model, context));
+//! while let Some(event) = reply.next().await {
+//!     if let Some(text) = event.text_delta() {
+//!         print!("{text}");
+//!     }
+//! }
+//! let message = reply.finish().await?;
+//! println!("\n{} tokens", message.usage.output);
+//! # Ok(())
+//! # }
+//! ```
+//! The same with OpenAI, its key in `OPENAI_API_KEY`:
+//! ```no_run
+//! use pi_ai::OpenAiCompletions;
+//! use pi_core::{Context, Model, Provider, Request};
+//!
+//! let model = Model::new("gpt-4.1", "openai-completions", "openai", "https://api.openai.com/v1");
+//! let reply = OpenAiCompletions::from_env().stream(Request::new(model, Context::default()));
+//! ```
+//!
+//! # Errors
+//! A request never fails by a panic or an `Err`: whatever goes wrong is the last event of its
+//! stream, with a typed kind, and `AssistantStream::finish` returns it as a
+//! [`ProviderError`](pi_core::ProviderError).
+//!
+//! # Runtime
+//! Streams are polled inside a tokio runtime with I/O and time drivers, such as under
+//! `#[tokio::main]`. Outside of one they end in an error of kind `Hook`.
+//!
+//! # Features
+//! - `openai` (default): [`OpenAiCompletions`], and what goes with local servers.
+//! - `reqwest`: [`HttpClient`]s that use a `reqwest::Client` of the application.
+
+#[cfg(feature = "openai")]
+mod env;
+#[cfg(feature = "openai")]
+mod keys;
+#[cfg(feature = "openai")]
+mod local;
+#[cfg(feature = "openai")]
+mod openai_completions;
+
+pub use pi_http::{HttpClient, Limits, Timeouts};
+
+#[cfg(feature = "openai")]
+pub use crate::env::key_variables;
+#[cfg(feature = "openai")]
+pub use crate::keys::KeyResolver;
+#[cfg(feature = "openai")]
+pub use crate::local::{LOCAL_PROVIDER, list_models, local_model, normalize_base_url};
+#[cfg(feature = "openai")]
+pub use crate::openai_completions::OpenAiCompletions;

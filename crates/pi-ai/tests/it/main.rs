@@ -1,0 +1,6 @@
+//! The providers against servers on real sockets.
+
+#[cfg(test)]
+mod local;
+#[cfg(test)]
+mod openai_completions;
