@@ -25,12 +25,7 @@ pub fn agent_loop(
     context: AgentContext,
     config: LoopConfig,
 ) -> AgentStream {
-    let span = tracing::debug_span!("run", model = %config.model.id);
-    AgentStream::new(|emitter| {
-        Run::new(context, config, emitter)
-            .run(prompts)
-            .instrument(span)
-    })
+    start(prompts, context, config, Vec::new())
 }
 
 /// Goes on with a conversation as it stands: after an error, an abort, or tool results.
@@ -60,7 +55,38 @@ pub fn agent_loop_continue(
         }
         Some(_) => {}
     }
-    Ok(agent_loop(Vec::new(), context, config))
+    let failed = messages
+        .iter()
+        .rev()
+        .map_while(failed_reply)
+        .cloned()
+        .collect();
+    Ok(start(Vec::new(), context, config, failed))
+}
+
+fn start(
+    prompts: Vec<AgentMessage>,
+    context: AgentContext,
+    config: LoopConfig,
+    left_out: Vec<Arc<AssistantMessage>>,
+) -> AgentStream {
+    let span = tracing::debug_span!("run", model = %config.model.id);
+    AgentStream::new(|emitter| {
+        let run = Run {
+            context,
+            config,
+            emitter,
+            left_out,
+            added: Vec::new(),
+        };
+        run.run(prompts).instrument(span)
+    })
+}
+
+fn failed_reply(message: &AgentMessage) -> Option<&Arc<AssistantMessage>> {
+    message
+        .as_assistant()
+        .filter(|reply| reply.stop_reason.is_failure())
 }
 
 /// One run on its way.
@@ -68,6 +94,8 @@ pub(crate) struct Run {
     pub(crate) context: AgentContext,
     pub(crate) config: LoopConfig,
     pub(crate) emitter: Emitter,
+    /// Failed replies at the end of a continued transcript: the model does not see them.
+    pub(crate) left_out: Vec<Arc<AssistantMessage>>,
     added: Vec<AgentMessage>,
 }
 
@@ -75,15 +103,6 @@ pub(crate) struct Run {
 type Stop = RunEnd;
 
 impl Run {
-    fn new(context: AgentContext, config: LoopConfig, emitter: Emitter) -> Self {
-        Self {
-            context,
-            config,
-            emitter,
-            added: Vec::new(),
-        }
-    }
-
     async fn run(mut self, prompts: Vec<AgentMessage>) -> RunOutcome {
         self.emitter.emit(AgentEvent::AgentStart).await;
         self.emitter.emit(AgentEvent::TurnStart).await;

@@ -64,9 +64,7 @@ impl Run {
         let messages = transformed.as_deref().unwrap_or(messages);
         let convert = guard("convert_to_llm", hooks.convert_to_llm(messages));
         let mut messages = until_abort(abort, convert).await?;
-        while messages.last().is_some_and(is_failed_reply) {
-            messages.pop();
-        }
+        messages.retain(|message| !self.is_left_out(message));
         let key = guard("api_key", hooks.api_key(&self.config.model.provider));
         let key = until_abort(abort, key).await?;
 
@@ -87,6 +85,16 @@ impl Run {
         Ok(Request::new(Arc::clone(&self.config.model), context)
             .with_options(options)
             .with_abort(abort.clone()))
+    }
+
+    fn is_left_out(&self, message: &Message) -> bool {
+        match message {
+            Message::Assistant(reply) => self
+                .left_out
+                .iter()
+                .any(|failed| Arc::ptr_eq(failed, reply)),
+            _ => false,
+        }
     }
 
     async fn stream_reply(&mut self, mut stream: AssistantStream) -> Arc<AssistantMessage> {
@@ -202,8 +210,4 @@ fn fail(message: &mut AssistantMessage, reason: StopReason, error: &ProviderErro
 
 fn provider_panic() -> ProviderError {
     ProviderError::new(ErrorKind::Protocol, "the provider failed unexpectedly")
-}
-
-fn is_failed_reply(message: &Message) -> bool {
-    matches!(message, Message::Assistant(reply) if reply.stop_reason.is_failure())
 }

@@ -68,10 +68,8 @@ impl AgentState {
             AgentEvent::TurnEnd {
                 message: AgentMessage::Assistant(reply),
                 ..
-            } => {
-                if reply.error_message.is_some() {
-                    self.error.clone_from(&reply.error_message);
-                }
+            } if reply.error_message.is_some() => {
+                self.error.clone_from(&reply.error_message);
             }
             AgentEvent::AgentEnd { .. } => self.stream_message = None,
             _ => {}
