@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use pi_agent::{Agent, RunEnd, RunOutcome};
-use pi_core::CancellationToken;
+use pi_core::{CancellationToken, ProviderError};
 
 use crate::args::Args;
 use crate::backend::{self, Backend};
@@ -50,19 +50,23 @@ async fn answer(args: &Args, folder: Folder, prompt: String) -> anyhow::Result<E
     let backend = tokio::select! {
         biased;
         () = interrupted.cancelled() => return Ok(aborted()),
-        backend = backend::choose(args) => backend?,
+        backend = backend::choose(args) => backend,
+    };
+    let address = backend::shown_address(args);
+    let backend = match backend {
+        Ok(backend) => backend,
+        Err(error) => return cannot_ask(error, &address),
     };
     if let Some(notice) = backend.notice {
         terminal::say(notice);
     }
-    let url = backend.model.base_url.clone();
     let agent = build_agent(args, folder, backend);
     let output = Output::stdout();
     let outcome = drive(&agent, prompt, &interrupted, args, &output).await?;
     if let Some(error) = output.take_error() {
         return reader_gone(error);
     }
-    Ok(conclude(&outcome, &url))
+    Ok(conclude(&outcome, &address))
 }
 
 fn build_agent(args: &Args, folder: Folder, backend: Backend) -> Agent {
@@ -124,6 +128,17 @@ fn lock(render: &Mutex<Box<dyn Render>>) -> std::sync::MutexGuard<'_, Box<dyn Re
     render.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Shows why a server could not be asked for its models; other errors are passed on.
+fn cannot_ask(error: anyhow::Error, address: &str) -> anyhow::Result<Exit> {
+    let Some(failure) = error.downcast_ref::<ProviderError>() else {
+        return Err(error);
+    };
+    let hint = hint::of_listing(failure, address);
+    // The causes below the failure repeat it in the words of other layers.
+    terminal::complain(&format!("{error}: {failure}"), hint.as_deref());
+    Ok(Exit::Failed)
+}
+
 /// A reader that has seen enough is no failure.
 fn reader_gone(error: io::Error) -> anyhow::Result<Exit> {
     match error.kind() {
@@ -132,7 +147,7 @@ fn reader_gone(error: io::Error) -> anyhow::Result<Exit> {
     }
 }
 
-fn conclude(outcome: &RunOutcome, url: &str) -> Exit {
+fn conclude(outcome: &RunOutcome, address: &str) -> Exit {
     match &outcome.end {
         RunEnd::Completed => Exit::Done,
         RunEnd::Aborted => aborted(),
@@ -141,7 +156,7 @@ fn conclude(outcome: &RunOutcome, url: &str) -> Exit {
                 "" => "the model failed without a word",
                 text => text,
             };
-            terminal::complain(text, hint::of(error, url).as_deref());
+            terminal::complain(text, hint::of(error, address).as_deref());
             Exit::Failed
         }
         _ => Exit::Failed,

@@ -1,0 +1,84 @@
+//! Ctrl-C and termination, as the shell sends them.
+
+use std::io::{BufRead, BufReader, Read as _};
+use std::process::{Child, Command};
+
+use crate::runs::{folder, pi, wait};
+use crate::server::{Answer, Server};
+
+fn send(signal: &str, child: &Child) {
+    let status = Command::new("kill")
+        .args([signal, &child.id().to_string()])
+        .status();
+    assert!(status.expect("run kill").success());
+}
+
+#[test]
+fn the_first_signal_keeps_the_partial_answer() {
+    let dir = folder();
+    for signal in ["-INT", "-TERM"] {
+        let server = Server::start(vec![Answer::hanging(&["Hello\n", "wor"])]);
+        let mut child = pi(dir.path())
+            .args(["--base-url", server.url(), "-m", "m", "Say hello"])
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut text = String::new();
+        stdout.read_line(&mut text).unwrap();
+        send(signal, &child);
+        stdout.read_to_string(&mut text).unwrap();
+        let run = wait(child);
+        assert_eq!(
+            (run.status, text.as_str()),
+            (Some(130), "Hello\nwor\n"),
+            "{run:?}"
+        );
+        assert!(run.stderr.contains("aborted"), "{run:?}");
+    }
+}
+
+#[test]
+fn a_signal_before_the_answer_ends_the_question_for_models() {
+    let dir = folder();
+    let server = Server::start(vec![Answer::hanging(&[])]);
+    let child = pi(dir.path())
+        .args(["--base-url", server.url(), "hi"])
+        .spawn()
+        .unwrap();
+    while server.requests().is_empty() {
+        std::thread::yield_now();
+    }
+    send("-INT", &child);
+    let run = wait(child);
+    assert_eq!(
+        (run.status, run.stdout.as_str()),
+        (Some(130), ""),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn a_second_signal_ends_a_process_whose_reader_does_not_read() {
+    let dir = folder();
+    let long = "x".repeat(1024 * 1024);
+    let server = Server::start(vec![Answer::text(&[&long])]);
+    let mut child = pi(dir.path())
+        .args(["--base-url", server.url(), "-m", "m", "hi"])
+        .spawn()
+        .unwrap();
+    // The pipe is full as soon as something is in it: nobody reads on.
+    let mut first = [0];
+    child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut first)
+        .unwrap();
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break status,
+            None => send("-INT", &child),
+        }
+    };
+    assert_eq!(status.code(), Some(130));
+}
