@@ -210,10 +210,29 @@ impl<'a> Batch<'a> {
         self.close_heads().await;
         while !self.open.is_empty() {
             match self.next_progress().await {
-                Some(progress) => self.note(progress).await,
+                Some(progress) => {
+                    self.note(progress).await;
+                    self.note_what_is_there().await;
+                }
                 None => self.give_up(),
             }
             self.close_heads().await;
+        }
+    }
+
+    /// Takes note of what other calls have got ready meanwhile, so that their progress is shown
+    /// before the results that come next. A call that never stops talking is cut short.
+    async fn note_what_is_there(&mut self) {
+        for _ in 0..self.open.len() {
+            let running = &mut self.running;
+            let ready = poll_fn(|cx| match running.poll_next_unpin(cx) {
+                Poll::Ready(progress) => Poll::Ready(progress),
+                Poll::Pending => Poll::Ready(None),
+            });
+            match ready.await {
+                Some(progress) => self.note(progress).await,
+                None => return,
+            }
         }
     }
 
