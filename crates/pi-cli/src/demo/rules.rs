@@ -264,7 +264,10 @@ fn describe_file(path: &str, content: &str) -> String {
         answer.push_str(line);
         answer.push('\n');
     }
-    let headings = body.lines().skip(LINES).filter(|line| is_heading(line));
+    let headings = body
+        .lines()
+        .skip(LINES)
+        .filter(|line| is_heading(path, line));
     let headings: Vec<&str> = headings.take(NAMES).collect();
     if !headings.is_empty() {
         answer.push_str(&format!("\nFurther down: {}\n", headings.join(" · ")));
@@ -288,10 +291,11 @@ fn without_notice(content: &str) -> (&str, Option<usize>) {
 }
 
 /// Headings of Markdown and sections of TOML.
-fn is_heading(line: &str) -> bool {
-    line.starts_with("# ")
-        || line.starts_with("## ")
-        || (line.starts_with('[') && line.ends_with(']'))
+fn is_heading(path: &str, line: &str) -> bool {
+    if path.ends_with(".md") {
+        return line.starts_with("# ") || line.starts_with("## ");
+    }
+    path.ends_with(".toml") && line.starts_with('[') && line.ends_with(']')
 }
 
 #[cfg(test)]
@@ -352,9 +356,9 @@ mod tests {
         assert_eq!(describe_file("f", "one\n"), "f has 1 line:\n\none\n");
         let long: String = (1..=20).map(|n| format!("{n}\n")).collect::<String>() + "# More\n";
         let notice = "\n[Showing lines 1-21 of 99. Use offset=22 to continue.]";
-        let described = describe_file("f", &(long + notice));
+        let described = describe_file("f.md", &(long + notice));
         assert!(
-            described.starts_with("f has 99 lines. It begins:\n\n1\n2\n"),
+            described.starts_with("f.md has 99 lines. It begins:\n\n1\n2\n"),
             "{described}"
         );
         assert!(

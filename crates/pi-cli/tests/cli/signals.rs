@@ -17,7 +17,7 @@ fn send(signal: &str, child: &Child) {
 fn the_first_signal_keeps_the_partial_answer() {
     let dir = folder();
     for signal in ["-INT", "-TERM"] {
-        let server = Server::start(vec![Answer::hanging(&["Hello\n", "wor"])]);
+        let server = Server::start(vec![Answer::hanging(&["Hello\nwor"])]);
         let mut child = pi(dir.path())
             .args(["--base-url", server.url(), "-m", "m", "Say hello"])
             .spawn()
