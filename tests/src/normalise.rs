@@ -108,11 +108,22 @@ pub fn empty_open_calls(message: &mut Value, is_open: impl Fn(usize) -> bool) {
         return;
     };
     for (index, block) in blocks.iter_mut().enumerate() {
-        if is_open(index) && block.get("type").is_some_and(|tag| tag == "toolCall") {
-            if let Some(arguments) = block.get_mut("arguments") {
-                *arguments = Value::Object(Map::new());
-            }
+        if is_open(index)
+            && block.get("type").is_some_and(|tag| tag == "toolCall")
+            && let Some(arguments) = block.get_mut("arguments")
+        {
+            *arguments = Value::Object(Map::new());
         }
+    }
+}
+
+/// Removes U+FFFD from all texts.
+pub fn drop_replacement_characters(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(drop_replacement_characters),
+        Value::Object(fields) => fields.values_mut().for_each(drop_replacement_characters),
+        Value::String(text) => text.retain(|c| c != '\u{FFFD}'),
+        _ => {}
     }
 }
 

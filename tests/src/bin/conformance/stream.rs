@@ -83,10 +83,10 @@ async fn run_case(case: &StreamCase, dump: &Dump) -> Outcome {
         }
         let found = match over_http(api, case, delivery).await {
             Ok((observation, received)) => {
-                if delivery == Delivery::Whole {
-                    if let Err(error) = write(dump, case, &observation, &received) {
-                        return Outcome::Failed(vec![format!("{error:#}")]);
-                    }
+                if delivery == Delivery::Whole
+                    && let Err(error) = write(dump, case, &observation, &received)
+                {
+                    return Outcome::Failed(vec![format!("{error:#}")]);
                 }
                 let mut found = judge::reply(case, &observation);
                 found.extend(judge::request(case, &observation, &received));

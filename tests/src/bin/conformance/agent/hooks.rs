@@ -207,10 +207,10 @@ fn convert(
         "n": number,
         "messages": roles(transcript),
     }));
-    if let Some(text) = &conversion.throw {
-        if conversion.throw_on_call.is_none_or(|call| call == number) {
-            return Err(HookError::new(text));
-        }
+    if let Some(text) = &conversion.throw
+        && conversion.throw_on_call.is_none_or(|call| call == number)
+    {
+        return Err(HookError::new(text));
     }
     let named = |list: &[String], message: &AgentMessage| list.iter().any(|r| r == message.role());
     let kept = transcript

@@ -115,6 +115,9 @@ impl DynTool for ScriptedTool {
                     "error": error.to_string(),
                 }),
             });
+            // As with a JavaScript promise, the loop hears of the end a moment later.
+            steps::tick().await;
+            steps::tick().await;
             result
         }))
     }
