@@ -37,6 +37,17 @@ string_enum! {
     }
 }
 
+/// Every level that this version knows, from the least to the most.
+const LEVELS: [ThinkingLevel; 7] = [
+    ThinkingLevel::Off,
+    ThinkingLevel::Minimal,
+    ThinkingLevel::Low,
+    ThinkingLevel::Medium,
+    ThinkingLevel::High,
+    ThinkingLevel::XHigh,
+    ThinkingLevel::Max,
+];
+
 /// A model: where it is served, what it can do and what it costs.
 ///
 /// The values come from a catalogue or from the application; nothing here is looked up.
@@ -110,6 +121,50 @@ impl Model {
         self.input.contains(&InputKind::Image)
     }
 
+    /// Returns the thinking levels that the model offers, from the least to the most.
+    ///
+    /// A model that cannot think offers `Off` alone. For the others `thinking_level_map` decides:
+    /// a level with a word is offered, one without is not, and of the levels that it does not name
+    /// all up to `High` are offered. Levels that this version does not know are left out.
+    #[must_use]
+    pub fn thinking_levels(&self) -> Vec<ThinkingLevel> {
+        LEVELS
+            .into_iter()
+            .filter(|level| self.offers(level))
+            .collect()
+    }
+
+    /// Returns the level itself if the model offers it, else the next higher one that it offers,
+    /// else the next lower one; `Off` if it offers none.
+    ///
+    /// A level that this version does not know is kept if `thinking_level_map` has a word for it,
+    /// and becomes the least level that is offered if not.
+    #[must_use]
+    pub fn clamp_thinking(&self, level: &ThinkingLevel) -> ThinkingLevel {
+        if self.offers(level) {
+            return level.clone();
+        }
+        let known = LEVELS.iter().position(|other| other == level);
+        let (lower, higher) = LEVELS.split_at(known.unwrap_or(0));
+        let mut nearest = higher.iter().chain(lower.iter().rev());
+        let nearest = nearest.find(|level| self.offers(level));
+        nearest.cloned().unwrap_or(ThinkingLevel::Off)
+    }
+
+    fn offers(&self, level: &ThinkingLevel) -> bool {
+        if !self.reasoning {
+            return *level == ThinkingLevel::Off;
+        }
+        match self
+            .thinking_level_map
+            .as_ref()
+            .and_then(|words| words.get(level))
+        {
+            Some(word) => word.is_some(),
+            None => *level <= ThinkingLevel::High,
+        }
+    }
+
     /// Works out what `usage` costs at this model's prices and writes it into `usage.cost`.
     pub fn price(&self, usage: &mut Usage) {
         usage.cost = self.cost.of(usage);
@@ -141,14 +196,22 @@ impl ModelCost {
     /// Creates flat prices.
     #[must_use]
     pub fn new(input: f64, output: f64, cache_read: f64, cache_write: f64) -> Self {
-        Self { input, output, cache_read, cache_write, ..Self::default() }
+        Self {
+            input,
+            output,
+            cache_read,
+            cache_write,
+            ..Self::default()
+        }
     }
 
     /// Works out a cost: each price times its tokens, by the highest tier that the request reached.
     #[must_use]
     pub fn of(&self, usage: &Usage) -> Cost {
-        let request =
-            usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+        let request = usage
+            .input
+            .saturating_add(usage.cache_read)
+            .saturating_add(usage.cache_write);
         let tier = self
             .tiers
             .iter()
@@ -244,3 +307,6 @@ pub struct ModelCompat {
     #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
+
+#[cfg(test)]
+mod tests;
