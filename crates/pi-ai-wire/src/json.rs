@@ -1,10 +1,33 @@
 //! Reading JSON that is not quite JSON.
 
+use serde::Deserialize;
+
+/// Parses a text that is borrowed where it has no escapes. `repaired` holds the text instead where
+/// it was written by a client that cuts inside of surrogate pairs.
+///
+/// # Errors
+/// If the text is no JSON, or not of the type.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(
+    text: &'a str,
+    repaired: &'a mut String,
+) -> serde_json::Result<T> {
+    match serde_json::from_str(text) {
+        Ok(value) => Ok(value),
+        Err(error) => match replace_lone_surrogates(text) {
+            Some(text) => {
+                *repaired = text;
+                serde_json::from_str(repaired)
+            }
+            None => Err(error),
+        },
+    }
+}
+
 /// Replaces the escapes of unpaired surrogate halves by U+FFFD; `None` if there are none.
 ///
 /// JavaScript writes such halves when it cuts a text inside an emoji, and `serde_json` refuses them.
 /// Nobody pays for this but who meets an error first.
-pub(crate) fn replace_lone_surrogates(text: &str) -> Option<String> {
+fn replace_lone_surrogates(text: &str) -> Option<String> {
     let mut repaired = String::new();
     let mut done = 0;
     let mut at = 0;

@@ -8,7 +8,16 @@
 
 pub mod codec;
 pub mod errors;
+#[cfg(feature = "openai")]
+mod headers;
+#[cfg(feature = "openai")]
+mod joined;
+#[cfg(feature = "openai")]
 mod json;
 #[cfg(feature = "openai")]
+mod levels;
+#[cfg(feature = "openai")]
 pub mod openai_completions;
+#[cfg(feature = "openai")]
+mod read;
 pub mod sse;

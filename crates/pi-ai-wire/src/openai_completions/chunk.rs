@@ -12,6 +12,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::usage::WireUsage;
+use crate::read::Text;
 
 /// The fields that services put reasoning in, in the order in which they are looked at: some send
 /// the same text in two of them.
@@ -133,60 +134,6 @@ pub(super) struct ReasoningDetail<'a> {
     pub(super) text: Text<'a>,
     #[serde(borrow)]
     pub(super) summary: Text<'a>,
-}
-
-/// A string that is borrowed where it has no escapes; empty when missing or `null`.
-#[derive(Default)]
-pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
-
-impl Text<'_> {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl std::ops::Deref for Text<'_> {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextVisitor;
-
-        impl<'de> Visitor<'de> for TextVisitor {
-            type Value = Text<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
-            }
-
-            fn visit_string<E>(self, text: String) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text)))
-            }
-
-            fn visit_u64<E>(self, number: u64) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(number.to_string())))
-            }
-
-            fn visit_unit<E>(self) -> Result<Text<'de>, E> {
-                Ok(Text::default())
-            }
-        }
-
-        deserializer.deserialize_any(TextVisitor)
-    }
 }
 
 /// The JSON text of arguments, or of a piece of them. Some services send the value itself.

@@ -83,15 +83,9 @@ impl Decoder {
         data: &str,
         events: &mut VecDeque<AssistantEvent>,
     ) -> Result<(), ProviderError> {
-        let repaired;
-        let chunk = match serde_json::from_str::<Option<Chunk<'_>>>(data) {
-            Ok(chunk) => chunk,
-            Err(error) => {
-                repaired =
-                    json::replace_lone_surrogates(data).ok_or_else(|| broken(event, &error))?;
-                serde_json::from_str(&repaired).map_err(|error| broken(event, &error))?
-            }
-        };
+        let mut repaired = String::new();
+        let chunk = json::parse::<Option<Chunk<'_>>>(data, &mut repaired)
+            .map_err(|error| broken(event, &error))?;
         let Some(chunk) = chunk else { return Ok(()) };
         let is_error = event == "error" || &*chunk.object == "error";
         if is_error && chunk.error.is_none() {

@@ -1,7 +1,5 @@
 //! The messages of a request.
 
-use std::fmt;
-
 use pi_core::{
     AssistantContent, AssistantMessage, CacheRetention, ImageContent, Message, MessageContent,
     Request, ToolCall, ToolResultMessage, UserContent,
@@ -12,6 +10,7 @@ use serde_json::value::RawValue;
 
 use super::chunk::REASONING_FIELDS;
 use super::compat::Compat;
+use crate::joined::{Joined, not_blank};
 
 /// What stands between tool results and a user message where a service wants something there.
 const BRIDGE: &str = "I have processed the tool results.";
@@ -270,10 +269,6 @@ impl<'a> Writer<'a, '_> {
     }
 }
 
-fn not_blank<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    texts.filter(|text| !text.trim().is_empty()).collect()
-}
-
 /// Marks the last text of the conversation as the end of what Anthropic caches.
 fn mark_cached(messages: &mut [WireMessage<'_>]) {
     for message in messages.iter_mut().rev() {
@@ -334,49 +329,6 @@ impl<'a> Part<'a> {
             image_url: ImageUrl {
                 url: DataUrl(image),
             },
-        }
-    }
-}
-
-/// Texts that are written as one string, without being copied together first.
-#[derive(Default)]
-pub(super) struct Joined<'a> {
-    texts: Vec<&'a str>,
-    separator: &'static str,
-}
-
-impl<'a> Joined<'a> {
-    fn new(texts: Vec<&'a str>, separator: &'static str) -> Self {
-        Self { texts, separator }
-    }
-
-    fn one(text: &'a str) -> Self {
-        Self::new(vec![text], "")
-    }
-
-    fn is_empty(&self) -> bool {
-        self.texts.len() < 2 && self.texts.iter().all(|text| text.is_empty())
-    }
-}
-
-impl fmt::Display for Joined<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, text) in self.texts.iter().enumerate() {
-            if index > 0 {
-                f.write_str(self.separator)?;
-            }
-            f.write_str(text)?;
-        }
-        Ok(())
-    }
-}
-
-impl Serialize for Joined<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.texts.as_slice() {
-            [] => serializer.serialize_str(""),
-            [text] => serializer.serialize_str(text),
-            _ => serializer.collect_str(self),
         }
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::compat::{Compat, MaxTokensField, ThinkingFormat};
 use super::messages::{WireMessage, wire_messages};
+use crate::levels;
 
 /// The most tokens of a reply that are asked for unless the options say more.
 const DEFAULT_MAX_TOKENS: u64 = 32_000;
@@ -277,11 +278,7 @@ fn effort<'a>(request: &'a Request, compat: &Compat<'a>) -> Option<Cow<'a, str>>
     if let Some(word) = compat.only_effort {
         return Some(Cow::Borrowed(word));
     }
-    match model
-        .thinking_level_map
-        .as_ref()
-        .and_then(|words| words.get(&level))
-    {
+    match levels::word(&level, model) {
         Some(Some(word)) => Some(Cow::Borrowed(word)),
         _ => Some(Cow::Owned(level.as_str().to_owned())),
     }
@@ -289,32 +286,13 @@ fn effort<'a>(request: &'a Request, compat: &Compat<'a>) -> Option<Cow<'a, str>>
 
 /// Returns the highest level that the model has, up to `level`.
 fn supported(level: &ThinkingLevel, model: &Model) -> Option<ThinkingLevel> {
-    const LEVELS: [ThinkingLevel; 6] = [
-        ThinkingLevel::Max,
-        ThinkingLevel::XHigh,
-        ThinkingLevel::High,
-        ThinkingLevel::Medium,
-        ThinkingLevel::Low,
-        ThinkingLevel::Minimal,
-    ];
     const WITH_XHIGH: [&str; 5] = ["gpt-5.2", "gpt-5.3", "gpt-5.4", "opus-4-6", "opus-4.6"];
 
-    let is_supported = |level: &ThinkingLevel| match model
-        .thinking_level_map
-        .as_ref()
-        .and_then(|words| words.get(level))
-    {
-        Some(word) => word.is_some(),
-        None if *level == ThinkingLevel::Max => false,
-        None if *level == ThinkingLevel::XHigh => {
-            WITH_XHIGH.iter().any(|name| model.id.contains(name))
-        }
-        None => true,
-    };
-    let Some(from) = LEVELS.iter().position(|known| known == level) else {
-        return Some(level.clone());
-    };
-    LEVELS.into_iter().skip(from).find(is_supported)
+    levels::supported(level, model, |level| match level {
+        ThinkingLevel::Max => false,
+        ThinkingLevel::XHigh => WITH_XHIGH.iter().any(|name| model.id.contains(name)),
+        _ => true,
+    })
 }
 
 #[derive(Serialize)]

@@ -2,7 +2,8 @@
 
 use pi_core::{Model, Usage};
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::read::Count;
 
 /// The `usage` of a chunk.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -69,60 +70,5 @@ impl WireUsage {
         } else {
             completion
         }
-    }
-}
-
-/// A token count; what is no count is zero.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Count(u64);
-
-impl<'de> Deserialize<'de> for Count {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct CountVisitor;
-
-        impl<'de> Visitor<'de> for CountVisitor {
-            type Value = Count;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a number of tokens")
-            }
-
-            fn visit_u64<E>(self, count: u64) -> Result<Count, E> {
-                Ok(Count(count))
-            }
-
-            fn visit_i64<E>(self, count: i64) -> Result<Count, E> {
-                Ok(Count(u64::try_from(count).unwrap_or(0)))
-            }
-
-            fn visit_f64<E>(self, count: f64) -> Result<Count, E> {
-                // A float cast saturates, and turns NaN into zero.
-                Ok(Count(count as u64))
-            }
-
-            fn visit_unit<E>(self) -> Result<Count, E> {
-                Ok(Count(0))
-            }
-
-            fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
-                Ok(Count(0))
-            }
-
-            fn visit_str<E>(self, _: &str) -> Result<Count, E> {
-                Ok(Count(0))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Count, A::Error> {
-                while list.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Count(0))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Count, A::Error> {
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Count(0))
-            }
-        }
-
-        deserializer.deserialize_any(CountVisitor)
     }
 }
