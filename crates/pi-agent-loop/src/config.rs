@@ -9,6 +9,7 @@ use pi_core::{
     ToolExecutionMode,
 };
 
+use crate::budget::{Budget, Spent};
 use crate::clock::SystemClock;
 use crate::hooks::{FnHooks, Hooks};
 
@@ -48,6 +49,29 @@ impl AgentContext {
     }
 }
 
+/// The order of the end events of calls that run side by side.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolEndOrder {
+    /// The order of the calls in the reply: an end and its result come as soon as all earlier
+    /// calls have theirs. The default.
+    #[default]
+    Source,
+    /// The order in which the calls end. The result messages keep the order of the reply.
+    Completion,
+}
+
+/// When a steering message goes into a turn with tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SteeringPoint {
+    /// After all calls of the reply. The default.
+    #[default]
+    TurnEnd,
+    /// Before the next call: calls that have not started are answered as skipped.
+    ToolBoundary,
+}
+
 /// How a run works: the model, its provider, and everything that has a default.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -62,6 +86,14 @@ pub struct LoopConfig {
     pub hooks: Arc<dyn Hooks>,
     /// How the calls of one reply are run; side by side by default.
     pub tool_execution: ToolExecutionMode,
+    /// The order of the end events of calls that run side by side; that of the reply by default.
+    pub tool_end_order: ToolEndOrder,
+    /// When steering goes in; after all calls of a reply by default.
+    pub steering_point: SteeringPoint,
+    /// How much the run may use; without limits by default.
+    pub budget: Budget,
+    /// What was used before this run, which counts towards the budget.
+    pub spent: Spent,
     /// How long a tool or a tool hook may go on after an abort before it is dropped; 5 s by
     /// default.
     pub abort_grace: Duration,
@@ -80,6 +112,10 @@ impl LoopConfig {
             options: StreamOptions::default(),
             hooks: Arc::new(FnHooks::default()),
             tool_execution: ToolExecutionMode::Parallel,
+            tool_end_order: ToolEndOrder::default(),
+            steering_point: SteeringPoint::default(),
+            budget: Budget::default(),
+            spent: Spent::default(),
             abort_grace: Duration::from_secs(5),
             clock: Arc::new(SystemClock),
             abort: CancellationToken::new(),
@@ -104,6 +140,27 @@ impl LoopConfig {
     #[must_use]
     pub fn with_tool_execution(mut self, mode: ToolExecutionMode) -> Self {
         self.tool_execution = mode;
+        self
+    }
+
+    /// Sets the order of the end events of calls that run side by side.
+    #[must_use]
+    pub fn with_tool_end_order(mut self, order: ToolEndOrder) -> Self {
+        self.tool_end_order = order;
+        self
+    }
+
+    /// Sets when steering goes in.
+    #[must_use]
+    pub fn with_steering_point(mut self, point: SteeringPoint) -> Self {
+        self.steering_point = point;
+        self
+    }
+
+    /// Sets how much the run may use.
+    #[must_use]
+    pub fn with_budget(mut self, budget: Budget) -> Self {
+        self.budget = budget;
         self
     }
 

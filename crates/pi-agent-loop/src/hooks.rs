@@ -5,134 +5,12 @@ use std::future::Future;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pi_core::{
-    AgentMessage, AssistantMessage, BoxFuture, CancellationToken, HookError, Message, SecretString,
-    ToolCall, ToolOutput, UserContent,
+use pi_core::{AgentMessage, BoxFuture, CancellationToken, HookError, Message, SecretString};
+
+use crate::verdict::{
+    AfterToolCall, AfterTurn, BeforeToolCall, FinishTurn, PrepareRequest, RequestOverride,
+    ResultOverride, Verdict,
 };
-use serde_json::{Map, Value};
-
-/// A call that is about to run, with validated arguments.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct BeforeToolCall {
-    /// The reply that asked for the call.
-    pub assistant_message: Arc<AssistantMessage>,
-    /// The call as the model wrote it.
-    pub call: Arc<ToolCall>,
-    /// The arguments, validated and coerced.
-    pub arguments: Map<String, Value>,
-    /// The transcript, the reply included. Let go of it soon: the loop copies the list if somebody
-    /// holds it when the next message is added.
-    pub messages: Arc<Vec<AgentMessage>>,
-    /// Tells whether the run was aborted.
-    pub abort: CancellationToken,
-}
-
-impl BeforeToolCall {
-    /// Returns the name of the tool.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.call.name
-    }
-}
-
-/// A call that has run.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct AfterToolCall {
-    /// The reply that asked for the call.
-    pub assistant_message: Arc<AssistantMessage>,
-    /// The call as the model wrote it.
-    pub call: Arc<ToolCall>,
-    /// The arguments that the tool received.
-    pub arguments: Map<String, Value>,
-    /// What the tool answered; the text of its failure if it failed.
-    pub result: ToolOutput,
-    /// True if the model is about to see a failure.
-    pub is_error: bool,
-    /// The transcript, the reply included. Let go of it soon.
-    pub messages: Arc<Vec<AgentMessage>>,
-    /// Tells whether the run was aborted.
-    pub abort: CancellationToken,
-}
-
-impl AfterToolCall {
-    /// Returns the name of the tool.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.call.name
-    }
-}
-
-/// What a before-hook decides.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Verdict {
-    /// Run the call.
-    Allow,
-    /// Do not run it; the model sees an error with this reason, or a general one.
-    Block {
-        /// The reason, for the model.
-        reason: Option<String>,
-    },
-    /// Run it with these arguments, which are validated again.
-    Edit {
-        /// The arguments.
-        arguments: Map<String, Value>,
-    },
-}
-
-impl Verdict {
-    /// Refuses the call with a reason for the model.
-    pub fn block(reason: impl Into<String>) -> Self {
-        Self::Block {
-            reason: Some(reason.into()),
-        }
-    }
-}
-
-/// What an after-hook replaces, field by field; what is `None` stays.
-#[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
-pub struct ResultOverride {
-    /// Replaces what the model sees.
-    pub content: Option<Vec<UserContent>>,
-    /// Replaces what UIs and logs see.
-    pub details: Option<Value>,
-    /// Replaces whether the model sees a failure.
-    pub is_error: Option<bool>,
-    /// Replaces whether the run may end after this batch.
-    pub terminate: Option<bool>,
-}
-
-impl ResultOverride {
-    /// Replaces nothing.
-    #[must_use]
-    pub fn none() -> Self {
-        Self::default()
-    }
-
-    /// Replaces what the model sees.
-    #[must_use]
-    pub fn with_content(mut self, content: Vec<UserContent>) -> Self {
-        self.content = Some(content);
-        self
-    }
-
-    /// Replaces what UIs and logs see.
-    #[must_use]
-    pub fn with_details(mut self, details: Value) -> Self {
-        self.details = Some(details);
-        self
-    }
-
-    /// Replaces whether the model sees a failure.
-    #[must_use]
-    pub fn with_is_error(mut self, is_error: bool) -> Self {
-        self.is_error = Some(is_error);
-        self
-    }
-}
 
 /// What an application does in between the steps of a run. Every method has a default that does
 /// nothing.
@@ -146,6 +24,19 @@ impl ResultOverride {
 /// request, after the grace period in the tool hooks.
 #[async_trait]
 pub trait Hooks: Send + Sync {
+    /// Prepares a request, first of all: it may take long, for example to shorten the transcript.
+    /// What it returns goes through the other steps. `None` leaves everything as it is. If it
+    /// returns something and nothing was queued before, steering is asked for once more.
+    ///
+    /// # Errors
+    /// The run ends with the error's text.
+    async fn prepare_request(
+        &self,
+        _request: PrepareRequest,
+    ) -> Result<Option<RequestOverride>, HookError> {
+        Ok(None)
+    }
+
     /// Prunes or extends the transcript for the next request; `None` leaves it as it is. The
     /// transcript itself does not change.
     ///
@@ -190,6 +81,15 @@ pub trait Hooks: Send + Sync {
     /// The model sees the error's text instead of the result.
     async fn after_tool_call(&self, _call: AfterToolCall) -> Result<ResultOverride, HookError> {
         Ok(ResultOverride::none())
+    }
+
+    /// Decides whether the run goes on after a turn; asked before `TurnEnd`, unless the reply
+    /// failed.
+    ///
+    /// # Errors
+    /// The run ends with the error's text.
+    async fn finish_turn(&self, _turn: FinishTurn) -> Result<AfterTurn, HookError> {
+        Ok(AfterTurn::Continue)
     }
 
     /// Returns messages that go in before the next request; asked for at the start of a run and
@@ -250,6 +150,8 @@ type Transcript = (Vec<AgentMessage>, CancellationToken);
 #[derive(Clone, Default)]
 pub struct FnHooks {
     base: Option<Arc<dyn Hooks>>,
+    prepare_request: Option<HookFn<(PrepareRequest,), Option<RequestOverride>>>,
+    finish_turn: Option<HookFn<(FinishTurn,), AfterTurn>>,
     transform_context: Option<HookFn<Transcript, Vec<AgentMessage>>>,
     convert_to_llm: Option<HookFn<(Vec<AgentMessage>,), Vec<Message>>>,
     api_key: Option<HookFn<(String,), Option<SecretString>>>,
@@ -306,6 +208,11 @@ impl FnHooks {
     }
 
     setters! {
+        /// Sets [`Hooks::prepare_request`].
+        with_prepare_request, set_prepare_request, prepare_request:
+            (request: PrepareRequest) -> Option<RequestOverride>;
+        /// Sets [`Hooks::finish_turn`].
+        with_finish_turn, set_finish_turn, finish_turn: (turn: FinishTurn) -> AfterTurn;
         /// Sets [`Hooks::transform_context`].
         with_transform_context, set_transform_context, transform_context:
             (messages: Vec<AgentMessage>, abort: CancellationToken) -> Vec<AgentMessage>;
@@ -331,6 +238,25 @@ impl FnHooks {
 
 #[async_trait]
 impl Hooks for FnHooks {
+    async fn prepare_request(
+        &self,
+        request: PrepareRequest,
+    ) -> Result<Option<RequestOverride>, HookError> {
+        match (&self.prepare_request, &self.base) {
+            (Some(hook), _) => hook((request,)).await,
+            (None, Some(base)) => base.prepare_request(request).await,
+            (None, None) => Ok(None),
+        }
+    }
+
+    async fn finish_turn(&self, turn: FinishTurn) -> Result<AfterTurn, HookError> {
+        match (&self.finish_turn, &self.base) {
+            (Some(hook), _) => hook((turn,)).await,
+            (None, Some(base)) => base.finish_turn(turn).await,
+            (None, None) => Ok(AfterTurn::Continue),
+        }
+    }
+
     async fn transform_context(
         &self,
         messages: &[AgentMessage],

@@ -44,6 +44,9 @@
 //! assert_eq!(outcome.messages.len(), 2);
 //! ```
 
+mod answer;
+mod batch;
+mod budget;
 mod clock;
 mod config;
 mod emit;
@@ -54,14 +57,17 @@ mod run;
 mod running;
 mod tools;
 mod turn;
+mod verdict;
 
+pub use crate::budget::{Budget, BudgetExhausted, Spent};
 pub use crate::clock::SystemClock;
-pub use crate::config::{AgentContext, LoopConfig};
+pub use crate::config::{AgentContext, LoopConfig, SteeringPoint, ToolEndOrder};
 pub use crate::emit::AgentStream;
-pub use crate::hooks::{
-    AfterToolCall, BeforeToolCall, FnHooks, Hooks, IntoHookResult, ResultOverride, Verdict,
-    default_convert,
-};
+pub use crate::hooks::{FnHooks, Hooks, IntoHookResult, default_convert};
 pub use crate::next::{NextAction, OpenCalls, next_action};
 pub use crate::outcome::{ContinueError, RunEnd, RunOutcome};
-pub use crate::run::{agent_loop, agent_loop_continue};
+pub use crate::run::{agent_loop, agent_loop_continue, agent_loop_resume};
+pub use crate::verdict::{
+    AfterToolCall, AfterTurn, BeforeToolCall, Decision, FinishTurn, PrepareRequest,
+    RequestOverride, ResultOverride, Verdict,
+};

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use pi_core::{AgentMessage, AssistantMessage, ErrorKind, ProviderError, StopReason};
+use pi_core::{AgentMessage, AssistantMessage, ErrorKind, ProviderError, StopReason, ToolCall};
+
+use crate::budget::{BudgetExhausted, Spent};
 
 /// What a run did.
 #[derive(Debug, Clone)]
@@ -12,13 +14,19 @@ pub struct RunOutcome {
     pub messages: Arc<[AgentMessage]>,
     /// Why it ended.
     pub end: RunEnd,
+    /// What was used, with what was used before the run.
+    pub spent: Spent,
 }
 
 impl RunOutcome {
     /// Creates an outcome.
     #[must_use]
-    pub fn new(messages: Arc<[AgentMessage]>, end: RunEnd) -> Self {
-        Self { messages, end }
+    pub fn new(messages: Arc<[AgentMessage]>, end: RunEnd, spent: Spent) -> Self {
+        Self {
+            messages,
+            end,
+            spent,
+        }
     }
 
     /// Returns the last reply of the model.
@@ -39,12 +47,13 @@ impl RunOutcome {
     /// Returns the outcome, or the failure that ended the run.
     ///
     /// # Errors
-    /// If the run ended by a failure or an abort.
+    /// If the run ended by a failure or an abort. A run that waits for a decision or a larger budget
+    /// is no failure.
     pub fn into_result(self) -> Result<Self, ProviderError> {
         match &self.end {
             RunEnd::Failed(error) => Err(error.clone()),
             RunEnd::Aborted => Err(ProviderError::aborted()),
-            RunEnd::Completed => Ok(self),
+            RunEnd::Completed | RunEnd::Suspended { .. } | RunEnd::BudgetExhausted(_) => Ok(self),
         }
     }
 }
@@ -59,6 +68,14 @@ pub enum RunEnd {
     Failed(ProviderError),
     /// The caller stopped it. `continue` goes on from there.
     Aborted,
+    /// Calls wait for a decision. The transcript holds all that is needed to resume, in this
+    /// process or another.
+    Suspended {
+        /// The calls, in source order.
+        calls: Vec<Arc<ToolCall>>,
+    },
+    /// A budget is used up. With a larger one `continue` goes on from there.
+    BudgetExhausted(BudgetExhausted),
 }
 
 impl RunEnd {
@@ -86,4 +103,13 @@ pub enum ContinueError {
     /// The last reply is complete: prompt or queue a message instead.
     #[error("Cannot continue from message role: assistant")]
     AssistantTail,
+    /// No call waits for a decision: continue instead.
+    #[error("no call waits for a decision")]
+    NoOpenCalls,
+    /// A decision names a call that does not wait.
+    #[error("the call \"{id}\" does not wait for a decision")]
+    UnknownCall {
+        /// The id.
+        id: String,
+    },
 }

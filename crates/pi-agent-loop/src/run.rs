@@ -4,13 +4,18 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use pi_core::{AgentEvent, AgentMessage, AssistantMessage, HookError, ToolResultMessage};
+use pi_core::{
+    AgentEvent, AgentMessage, AgentTool, AssistantMessage, HookError, ToolResultMessage,
+};
 use tracing::Instrument;
 
+use crate::batch::{BatchResult, Resume};
+use crate::budget::Spent;
 use crate::config::{AgentContext, LoopConfig};
 use crate::emit::{AgentStream, Emitter};
 use crate::next::{NextAction, next_action};
 use crate::outcome::{ContinueError, RunEnd, RunOutcome};
+use crate::verdict::{AfterTurn, Decision, FinishTurn};
 
 /// Runs the model and its tools on a conversation that `prompts` are added to.
 ///
@@ -25,7 +30,11 @@ pub fn agent_loop(
     context: AgentContext,
     config: LoopConfig,
 ) -> AgentStream {
-    start(prompts, context, config, Vec::new())
+    let begin = Begin {
+        prompts,
+        ..Begin::default()
+    };
+    start(begin, context, config)
 }
 
 /// Goes on with a conversation as it stands: after an error, an abort, or tool results.
@@ -55,31 +64,73 @@ pub fn agent_loop_continue(
         }
         Some(_) => {}
     }
-    let failed = messages
+    let left_out = messages
         .iter()
         .rev()
         .map_while(failed_reply)
         .cloned()
         .collect();
-    Ok(start(Vec::new(), context, config, failed))
+    let begin = Begin {
+        left_out,
+        ..Begin::default()
+    };
+    Ok(start(begin, context, config))
 }
 
-fn start(
-    prompts: Vec<AgentMessage>,
+/// Goes on with calls of the last reply that wait for a decision.
+///
+/// `decisions` names calls by id. A call without a decision keeps waiting.
+///
+/// # Events
+/// As [`agent_loop_continue`]; the first turn begins with the calls.
+///
+/// # Errors
+/// If no call waits, or if a decision names a call that does not wait.
+///
+/// # Cancel safety
+/// Nothing happens until the stream is polled. Dropping it is a hard stop.
+pub fn agent_loop_resume(
+    decisions: Vec<(String, Decision)>,
     context: AgentContext,
     config: LoopConfig,
+) -> Result<AgentStream, ContinueError> {
+    let NextAction::RunTools(open) = next_action(&context.messages) else {
+        return Err(ContinueError::NoOpenCalls);
+    };
+    for (id, _) in &decisions {
+        if !open.calls.iter().any(|call| call.id == *id) {
+            return Err(ContinueError::UnknownCall { id: id.clone() });
+        }
+    }
+    let begin = Begin {
+        decisions: Some(decisions),
+        ..Begin::default()
+    };
+    Ok(start(begin, context, config))
+}
+
+/// What a run begins with.
+#[derive(Default)]
+struct Begin {
+    prompts: Vec<AgentMessage>,
     left_out: Vec<Arc<AssistantMessage>>,
-) -> AgentStream {
+    decisions: Option<Vec<(String, Decision)>>,
+}
+
+fn start(begin: Begin, context: AgentContext, config: LoopConfig) -> AgentStream {
     let span = tracing::debug_span!("run", model = %config.model.id);
     AgentStream::new(|emitter| {
         let run = Run {
+            spent: config.spent.clone(),
             context,
             config,
             emitter,
-            left_out,
+            left_out: begin.left_out,
+            turn_tools: None,
+            decisions: begin.decisions,
             added: Vec::new(),
         };
-        run.run(prompts).instrument(span)
+        run.run(begin.prompts).instrument(span)
     })
 }
 
@@ -94,16 +145,27 @@ pub(crate) struct Run {
     pub(crate) context: AgentContext,
     pub(crate) config: LoopConfig,
     pub(crate) emitter: Emitter,
+    pub(crate) spent: Spent,
     /// Failed replies at the end of a continued transcript: the model does not see them.
     pub(crate) left_out: Vec<Arc<AssistantMessage>>,
+    /// The tools of this turn, where a hook has replaced them.
+    pub(crate) turn_tools: Option<Arc<[AgentTool]>>,
+    decisions: Option<Vec<(String, Decision)>>,
     added: Vec<AgentMessage>,
 }
 
-/// Why the turns stop.
-type Stop = RunEnd;
+/// What follows a turn.
+enum Next {
+    /// Another turn if there is something to do, with the steering that was taken already.
+    GoOn(Vec<AgentMessage>),
+    Stop(RunEnd),
+}
 
 impl Run {
     async fn run(mut self, prompts: Vec<AgentMessage>) -> RunOutcome {
+        if let Err(limit) = self.config.budget.check(&self.spent) {
+            return RunOutcome::new(Arc::new([]), RunEnd::BudgetExhausted(limit), self.spent);
+        }
         self.emitter.emit(AgentEvent::AgentStart).await;
         self.emitter.emit(AgentEvent::TurnStart).await;
         self.take_in(prompts).await;
@@ -114,71 +176,93 @@ impl Run {
                 messages: Arc::clone(&messages),
             })
             .await;
-        RunOutcome::new(messages, end)
+        RunOutcome::new(messages, end, self.spent)
     }
 
     /// Runs turns, the first of which is open already.
-    async fn turns(&mut self) -> Stop {
-        let mut queued = match self.poll_steering().await {
+    async fn turns(&mut self) -> RunEnd {
+        let mut queued = match self.first_steering().await {
             Ok(queued) => queued,
             Err(error) => return self.fail_open_turn(&error).await,
         };
         loop {
-            self.take_in(queued).await;
-            if let Some(stop) = self.turn().await {
-                return stop;
-            }
-            queued = match self.poll_queues().await {
-                Ok(queued) => queued,
-                Err(error) => {
-                    self.emitter.emit(AgentEvent::TurnStart).await;
-                    return self.fail_open_turn(&error).await;
-                }
+            let steering = match self.turn(queued).await {
+                Next::Stop(end) => return end,
+                Next::GoOn(steering) => steering,
             };
-            if queued.is_empty() && next_action(&self.context.messages) == NextAction::Rest {
-                return Stop::Completed;
+            let rests = next_action(&self.context.messages) == NextAction::Rest;
+            if let Err(limit) = self.config.budget.check(&self.spent) {
+                return if rests {
+                    RunEnd::Completed
+                } else {
+                    RunEnd::BudgetExhausted(limit)
+                };
+            }
+            queued = match self.poll_queues(steering, rests).await {
+                Ok(queued) => queued,
+                Err(error) => return self.fail_new_turn(&error).await,
+            };
+            if queued.is_empty() && rests {
+                return RunEnd::Completed;
             }
             self.emitter.emit(AgentEvent::TurnStart).await;
         }
     }
 
     /// Runs the open turn to its end: a reply and its calls, or the open calls of a stored reply.
-    async fn turn(&mut self) -> Option<Stop> {
-        let resumed = self.resumable();
-        let is_resumed = resumed.is_some();
-        let reply = match resumed {
-            Some(reply) => reply,
-            None => self.reply().await,
-        };
-        let mut results = Vec::new();
-        let mut terminate = false;
-        if let NextAction::RunTools(open) = next_action(&self.context.messages) {
-            let batch = self.run_calls(&open, is_resumed).await;
-            terminate = batch.terminate;
-            results = batch.results;
-            for result in &results {
-                self.add(Arc::clone(result).into());
+    async fn turn(&mut self, queued: Vec<AgentMessage>) -> Next {
+        let was_queued = !queued.is_empty();
+        let (reply, resume) = match next_action(&self.context.messages) {
+            NextAction::RunTools(open) => {
+                let decided = self.decisions.take().map(Resume::Decided);
+                (open.reply, decided.unwrap_or(Resume::Unattended))
             }
+            NextAction::CallModel | NextAction::Rest => {
+                self.take_in(queued).await;
+                let reply = self.reply(was_queued).await;
+                self.spent.add_reply(&reply);
+                (reply, Resume::No)
+            }
+        };
+        if reply.stop_reason.is_failure() {
+            let end = RunEnd::of_failed(&reply);
+            self.end_turn(reply, Vec::new()).await;
+            return Next::Stop(end);
         }
-        let failed = reply
-            .stop_reason
-            .is_failure()
-            .then(|| Stop::of_failed(&reply));
-        self.end_turn(reply, results).await;
-        if failed.is_some() {
-            return failed;
+        let batch = match next_action(&self.context.messages) {
+            NextAction::RunTools(open) => self.run_calls(&open, resume).await,
+            NextAction::CallModel | NextAction::Rest => BatchResult::empty(),
+        };
+        self.turn_tools = None;
+        self.spent.add_tool_calls(batch.results.len());
+        for result in &batch.results {
+            self.add(Arc::clone(result).into());
         }
-        if self.config.abort.is_cancelled() {
-            return Some(Stop::Aborted);
-        }
-        terminate.then_some(Stop::Completed)
+        self.finish_turn(reply, batch).await
     }
 
-    /// Returns the stored reply whose calls are still open.
-    fn resumable(&self) -> Option<Arc<AssistantMessage>> {
-        match next_action(&self.context.messages) {
-            NextAction::RunTools(open) => Some(open.reply),
-            NextAction::CallModel | NextAction::Rest => None,
+    /// Asks the hook whether the run goes on, and tells the end of the turn.
+    async fn finish_turn(&mut self, reply: Arc<AssistantMessage>, batch: BatchResult) -> Next {
+        let question = FinishTurn {
+            message: Arc::clone(&reply),
+            tool_results: batch.results.clone(),
+            messages: Arc::clone(&self.context.messages),
+            spent: self.spent.clone(),
+            abort: self.config.abort.clone(),
+        };
+        let finished = guard("finish_turn", self.config.hooks.finish_turn(question)).await;
+        self.end_turn(reply, batch.results).await;
+        if self.config.abort.is_cancelled() {
+            return Next::Stop(RunEnd::Aborted);
+        }
+        match (finished, batch.steering) {
+            (Err(error), _) | (_, Err(error)) => Next::Stop(self.fail_new_turn(&error).await),
+            _ if !batch.suspended.is_empty() => Next::Stop(RunEnd::Suspended {
+                calls: batch.suspended,
+            }),
+            (Ok(AfterTurn::End), _) => Next::Stop(RunEnd::Completed),
+            _ if batch.terminate => Next::Stop(RunEnd::Completed),
+            (Ok(AfterTurn::Continue), Ok(steering)) => Next::GoOn(steering),
         }
     }
 
@@ -195,29 +279,51 @@ impl Run {
             .await;
     }
 
-    /// Ends a turn whose preparation failed with a reply that says why.
-    async fn fail_open_turn(&mut self, error: &HookError) -> Stop {
-        let reply = self.failed_reply(error).await;
-        let stop = Stop::of_failed(&reply);
-        self.end_turn(reply, Vec::new()).await;
-        stop
+    /// Ends the run in a turn of its own that says what failed.
+    async fn fail_new_turn(&mut self, error: &HookError) -> RunEnd {
+        self.emitter.emit(AgentEvent::TurnStart).await;
+        self.fail_open_turn(error).await
     }
 
-    async fn poll_steering(&self) -> Result<Vec<AgentMessage>, HookError> {
+    /// Ends a turn whose preparation failed with a reply that says why.
+    async fn fail_open_turn(&mut self, error: &HookError) -> RunEnd {
+        let reply = self.failed_reply(error).await;
+        let end = RunEnd::of_failed(&reply);
+        self.end_turn(reply, Vec::new()).await;
+        end
+    }
+
+    pub(crate) async fn poll_steering(&self) -> Result<Vec<AgentMessage>, HookError> {
         guard("steering_messages", self.config.hooks.steering_messages()).await
     }
 
-    /// Asks for steering, and for follow-ups if the run would end without them.
-    async fn poll_queues(&self) -> Result<Vec<AgentMessage>, HookError> {
+    /// Asks for steering at the start of the run, unless open calls come first.
+    async fn first_steering(&self) -> Result<Vec<AgentMessage>, HookError> {
+        match next_action(&self.context.messages) {
+            NextAction::RunTools(_) => Ok(Vec::new()),
+            NextAction::CallModel | NextAction::Rest => self.poll_steering().await,
+        }
+    }
+
+    /// Asks for steering, unless some was taken already, and for follow-ups if the run would end
+    /// without them.
+    async fn poll_queues(
+        &self,
+        taken: Vec<AgentMessage>,
+        rests: bool,
+    ) -> Result<Vec<AgentMessage>, HookError> {
+        if !taken.is_empty() {
+            return Ok(taken);
+        }
         let steering = self.poll_steering().await?;
-        if !steering.is_empty() || next_action(&self.context.messages) != NextAction::Rest {
+        if !steering.is_empty() || !rests {
             return Ok(steering);
         }
         guard("follow_up_messages", self.config.hooks.follow_up_messages()).await
     }
 
     /// Adds complete messages, with their events.
-    async fn take_in(&mut self, messages: Vec<AgentMessage>) {
+    pub(crate) async fn take_in(&mut self, messages: Vec<AgentMessage>) {
         for message in messages {
             self.emitter
                 .emit(AgentEvent::MessageStart {

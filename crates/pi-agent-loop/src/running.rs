@@ -14,6 +14,7 @@ use pi_core::{
     ToolOutput, progress_channel,
 };
 
+use crate::answer::unexpected;
 use crate::run::{Run, log_panic};
 
 /// What a call came to, and how long it took.
@@ -158,9 +159,4 @@ impl Grace {
         })
         .await
     }
-}
-
-/// What the model sees of a panic.
-pub(crate) fn unexpected(tool: &str) -> ToolError {
-    ToolError::new(format!("Tool `{tool}` failed unexpectedly."))
 }

@@ -8,12 +8,13 @@ use std::task::Poll;
 
 use futures_util::StreamExt;
 use pi_core::{
-    AgentEvent, AssistantContent, AssistantEvent, AssistantMessage, AssistantStream,
-    CancellationToken, Context, ErrorKind, HookError, Message, ProviderError, Request, StopReason,
-    TextContent,
+    AgentEvent, AgentMessage, AssistantContent, AssistantEvent, AssistantMessage, AssistantStream,
+    CancellationToken, Context, ErrorKind, HookError, Message, ProviderError, Request,
+    SecretString, StopReason, TextContent, ThinkingLevel,
 };
 
 use crate::run::{Run, guard, log_panic};
+use crate::verdict::{PrepareRequest, RequestOverride};
 
 /// Why a request could not be prepared.
 enum Unprepared {
@@ -23,8 +24,10 @@ enum Unprepared {
 
 impl Run {
     /// Asks the model and emits its reply, which is also added to the transcript.
-    pub(crate) async fn reply(&mut self) -> Arc<AssistantMessage> {
-        let request = match self.prepare_request().await {
+    ///
+    /// `was_queued` tells that messages went in before it in this turn.
+    pub(crate) async fn reply(&mut self, was_queued: bool) -> Arc<AssistantMessage> {
+        let request = match self.prepare_request(was_queued).await {
             Ok(request) => request,
             Err(Unprepared::Failed(error)) => return self.failed_reply(&error).await,
             Err(Unprepared::Aborted) => {
@@ -52,10 +55,75 @@ impl Run {
         self.close_reply(StopReason::Error, &error).await
     }
 
-    async fn prepare_request(&self) -> Result<Request, Unprepared> {
+    async fn prepare_request(&mut self, was_queued: bool) -> Result<Request, Unprepared> {
+        let changes = self.ask_prepare_hook(was_queued).await?;
+        let model = changes
+            .model
+            .unwrap_or_else(|| Arc::clone(&self.config.model));
+        let own = Arc::clone(&self.context.messages);
+        let messages = changes.messages.as_deref().unwrap_or(&own);
+        let (messages, key) = self.ask_request_hooks(messages, &model.provider).await?;
+
+        let mut context = Context::new(messages);
+        context.system_prompt = changes
+            .system_prompt
+            .or_else(|| self.context.system_prompt.clone());
+        let tools = changes.tools.as_ref().or(self.context.tools.as_ref());
+        context.tools = tools.map(|tools| {
+            tools
+                .iter()
+                .map(|tool| Arc::clone(tool.definition()))
+                .collect()
+        });
+        self.turn_tools = changes.tools;
+        let mut options = self.config.options.clone();
+        if key.is_some() {
+            options.api_key = key;
+        }
+        if let Some(level) = changes.thinking_level {
+            options.reasoning = Some(level).filter(|level| *level != ThinkingLevel::Off);
+        }
+        Ok(Request::new(model, context)
+            .with_options(options)
+            .with_abort(self.config.abort.clone()))
+    }
+
+    /// Asks the hook that comes first. It may take long, so steering is asked for once more.
+    async fn ask_prepare_hook(&mut self, was_queued: bool) -> Result<RequestOverride, Unprepared> {
+        let question = PrepareRequest {
+            system_prompt: self.context.system_prompt.clone(),
+            messages: Arc::clone(&self.context.messages),
+            tools: self.context.tools.clone(),
+            model: Arc::clone(&self.config.model),
+            thinking_level: self.config.options.thinking().cloned(),
+            spent: self.spent.clone(),
+            abort: self.config.abort.clone(),
+        };
+        let hook = guard(
+            "prepare_request",
+            self.config.hooks.prepare_request(question),
+        );
+        let Some(mut changes) = until_abort(&self.config.abort, hook).await? else {
+            return Ok(RequestOverride::none());
+        };
+        if !was_queued {
+            let steering = self.poll_steering().await.map_err(Unprepared::Failed)?;
+            if let Some(messages) = &mut changes.messages {
+                messages.extend(steering.iter().cloned());
+            }
+            self.take_in(steering).await;
+        }
+        Ok(changes)
+    }
+
+    /// Asks what the model sees of the messages, and with which key.
+    async fn ask_request_hooks(
+        &self,
+        messages: &[AgentMessage],
+        provider: &str,
+    ) -> Result<(Vec<Message>, Option<SecretString>), Unprepared> {
         let hooks = &self.config.hooks;
         let abort = &self.config.abort;
-        let messages = self.context.messages.as_slice();
         let transform = guard(
             "transform_context",
             hooks.transform_context(messages, abort),
@@ -65,26 +133,8 @@ impl Run {
         let convert = guard("convert_to_llm", hooks.convert_to_llm(messages));
         let mut messages = until_abort(abort, convert).await?;
         messages.retain(|message| !self.is_left_out(message));
-        let key = guard("api_key", hooks.api_key(&self.config.model.provider));
-        let key = until_abort(abort, key).await?;
-
-        let mut context = Context::new(messages);
-        context
-            .system_prompt
-            .clone_from(&self.context.system_prompt);
-        context.tools = self.context.tools.as_ref().map(|tools| {
-            tools
-                .iter()
-                .map(|tool| Arc::clone(tool.definition()))
-                .collect()
-        });
-        let mut options = self.config.options.clone();
-        if key.is_some() {
-            options.api_key = key;
-        }
-        Ok(Request::new(Arc::clone(&self.config.model), context)
-            .with_options(options)
-            .with_abort(abort.clone()))
+        let key = until_abort(abort, guard("api_key", hooks.api_key(provider))).await?;
+        Ok((messages, key))
     }
 
     fn is_left_out(&self, message: &Message) -> bool {

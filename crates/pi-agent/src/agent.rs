@@ -1,12 +1,14 @@
 //! The agent: a handle over one state.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use pi_agent_loop::{
-    AfterToolCall, BeforeToolCall, FnHooks, IntoHookResult, NextAction, ResultOverride, Verdict,
-    next_action,
+    AfterToolCall, BeforeToolCall, Budget, Decision, FnHooks, IntoHookResult, NextAction,
+    ResultOverride, Spent, SteeringPoint, ToolEndOrder, Verdict, next_action,
 };
 use pi_core::{
     AgentEvent, AgentMessage, AgentTool, BoxFuture, CancellationToken, Clock, Model, Provider,
@@ -16,6 +18,8 @@ use pi_core::{
 use crate::builder::AgentBuilder;
 use crate::drive::{Begin, Running};
 use crate::error::AgentError;
+use crate::events::AgentEvents;
+use crate::inside;
 use crate::prompt::Prompt;
 use crate::queue::{MessageQueue, QueueMode};
 use crate::state::AgentState;
@@ -45,6 +49,8 @@ pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) steering: MessageQueue,
     pub(crate) follow_ups: MessageQueue,
+    /// What all runs have used since the budget was set.
+    pub(crate) spent: Spent,
     /// The run that is on.
     pub(crate) run: Option<ActiveRun>,
 }
@@ -56,6 +62,9 @@ pub(crate) struct Settings {
     pub(crate) options: StreamOptions,
     pub(crate) hooks: FnHooks,
     pub(crate) tool_execution: ToolExecutionMode,
+    pub(crate) tool_end_order: ToolEndOrder,
+    pub(crate) steering_point: SteeringPoint,
+    pub(crate) budget: Budget,
     pub(crate) abort_grace: Duration,
     pub(crate) clock: Arc<dyn Clock>,
 }
@@ -100,6 +109,7 @@ impl Agent {
             settings,
             steering,
             follow_ups,
+            spent: Spent::default(),
             run: None,
         };
         Self {
@@ -144,6 +154,27 @@ impl Agent {
         Running::new(self.clone(), Begin::Continue)
     }
 
+    /// Goes on with calls that wait for a decision, in this process or in another that has loaded
+    /// the transcript. `decisions` names calls by id; a call without a decision keeps waiting.
+    ///
+    /// # Events
+    /// As [`prompt`](Self::prompt); the first turn begins with the calls.
+    ///
+    /// # Errors
+    /// `BusyContinuing`, `NoOpenCalls`, `UnknownCall`, `NoModel`, `BudgetExhausted`.
+    ///
+    /// # Cancel safety
+    /// As [`prompt`](Self::prompt).
+    pub fn resume(
+        &self,
+        decisions: impl IntoIterator<Item = (impl Into<String>, Decision)>,
+    ) -> Running {
+        let decisions = decisions
+            .into_iter()
+            .map(|(id, decision)| (id.into(), decision));
+        Running::new(self.clone(), Begin::Resume(decisions.collect()))
+    }
+
     /// Stops the run that is on: a partial reply is kept as aborted, every call gets a result, and
     /// queued messages stay queued. Without a run it does nothing.
     pub fn abort(&self) {
@@ -159,15 +190,20 @@ impl Agent {
         self.inner.lock().run.as_ref().map(|run| run.abort.clone())
     }
 
-    /// Waits until no run is on. A subscriber or tool that awaits it waits for itself.
+    /// Waits until no run is on. From inside a run (a subscriber, hook or tool) it returns at once,
+    /// since the run would wait for itself.
     ///
     /// # Cancel safety
     /// Cancel safe.
     pub async fn wait_for_idle(&self) {
         let run = self.inner.lock().run.clone();
-        if let Some(run) = run {
-            run.over.cancelled().await;
-        }
+        let Some(run) = run else { return };
+        let mut over = std::pin::pin!(run.over.cancelled());
+        poll_fn(|cx| match inside::is_inside(&self.inner) {
+            true => Poll::Ready(()),
+            false => over.as_mut().poll(cx),
+        })
+        .await;
     }
 
     /// Empties the transcript, the queues and the error.
@@ -204,6 +240,16 @@ impl Agent {
         self.inner
             .subscribers
             .add(Listener::Async(Arc::new(listener)))
+    }
+
+    /// Returns the events as a stream for a reader that the run must not wait for.
+    ///
+    /// It holds 1,024 events; deltas of one block are merged when the reader is behind. A reader that
+    /// stays behind is told [`Lagged`](crate::Lagged) and gets nothing more. Dropping the stream ends
+    /// the subscription.
+    #[must_use]
+    pub fn events(&self) -> AgentEvents {
+        AgentEvents::new(&self.inner.subscribers)
     }
 
     /// Returns a snapshot of the state.
@@ -385,6 +431,29 @@ impl Agent {
     #[must_use]
     pub fn tool_execution(&self) -> ToolExecutionMode {
         self.inner.lock().settings.tool_execution.clone()
+    }
+
+    /// Sets the order of the end events of calls that run side by side.
+    pub fn set_tool_end_order(&self, order: ToolEndOrder) {
+        self.inner.lock().settings.tool_end_order = order;
+    }
+
+    /// Sets when steering goes into a turn with tools.
+    pub fn set_steering_point(&self, point: SteeringPoint) {
+        self.inner.lock().settings.steering_point = point;
+    }
+
+    /// Sets how much the agent may use from now on, and begins to count anew.
+    pub fn set_budget(&self, budget: Budget) {
+        let mut shared = self.inner.lock();
+        shared.settings.budget = budget;
+        shared.spent = Spent::default();
+    }
+
+    /// Returns what all finished runs have used since the budget was set.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        self.inner.lock().spent.clone()
     }
 
     /// Sets the hook that decides about each call.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_agent_loop::{
-    AfterToolCall, BeforeToolCall, FnHooks, Hooks, IntoHookResult, ResultOverride, SystemClock,
+    AfterToolCall, AfterTurn, BeforeToolCall, Budget, FinishTurn, FnHooks, Hooks, IntoHookResult,
+    PrepareRequest, RequestOverride, ResultOverride, SteeringPoint, SystemClock, ToolEndOrder,
     Verdict,
 };
 use pi_core::{
@@ -58,6 +59,9 @@ impl AgentBuilder {
                 options,
                 hooks: FnHooks::new(),
                 tool_execution: ToolExecutionMode::Parallel,
+                tool_end_order: ToolEndOrder::default(),
+                steering_point: SteeringPoint::default(),
+                budget: Budget::default(),
                 abort_grace: Duration::from_secs(5),
                 clock: Arc::new(SystemClock),
             },
@@ -115,6 +119,24 @@ impl AgentBuilder {
         self
     }
 
+    /// Sets the order of the end events of calls that run side by side.
+    pub fn tool_end_order(mut self, order: ToolEndOrder) -> Self {
+        self.settings.tool_end_order = order;
+        self
+    }
+
+    /// Sets when steering goes into a turn with tools; after all calls by default.
+    pub fn steering_point(mut self, point: SteeringPoint) -> Self {
+        self.settings.steering_point = point;
+        self
+    }
+
+    /// Sets how much the agent may use, over all runs; without limits by default.
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.settings.budget = budget;
+        self
+    }
+
     /// Sets the options of every request. Those that have a setter here can be set afterwards.
     pub fn stream_options(mut self, options: StreamOptions) -> Self {
         self.settings.options = options;
@@ -166,6 +188,10 @@ impl AgentBuilder {
     }
 
     hook_setters! {
+        /// Prepares each request, first of all; see [`Hooks::prepare_request`].
+        prepare_request => set_prepare_request: (PrepareRequest) -> Option<RequestOverride>;
+        /// Decides whether the run goes on after a turn; see [`Hooks::finish_turn`].
+        finish_turn => set_finish_turn: (FinishTurn) -> AfterTurn;
         /// Prunes or extends the transcript for each request; see [`Hooks::transform_context`].
         transform_context => set_transform_context:
             (Vec<AgentMessage>, CancellationToken) -> Vec<AgentMessage>;

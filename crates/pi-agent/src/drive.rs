@@ -10,9 +10,9 @@ use std::task::{Context, Poll};
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use pi_agent_loop::{
-    AfterToolCall, AgentContext, AgentStream, BeforeToolCall, FnHooks, Hooks, LoopConfig,
-    NextAction, ResultOverride, RunEnd, RunOutcome, Verdict, agent_loop, agent_loop_continue,
-    next_action,
+    AfterToolCall, AfterTurn, AgentContext, AgentStream, BeforeToolCall, Decision, FinishTurn,
+    FnHooks, Hooks, LoopConfig, NextAction, PrepareRequest, RequestOverride, ResultOverride,
+    RunEnd, RunOutcome, Verdict, agent_loop, agent_loop_continue, agent_loop_resume, next_action,
 };
 use pi_core::{
     AgentEvent, AgentMessage, BoxFuture, CancellationToken, Clock, HookError, Message,
@@ -21,12 +21,14 @@ use pi_core::{
 
 use crate::agent::{ActiveRun, Agent, Inner, Shared};
 use crate::error::AgentError;
+use crate::inside::Inside;
 use crate::prompt::Prompt;
 
 /// What a run begins with.
 pub(crate) enum Begin {
     Prompt(Prompt),
     Continue,
+    Resume(Vec<(String, Decision)>),
 }
 
 /// The future of a run.
@@ -34,11 +36,17 @@ pub(crate) enum Begin {
 /// # Cancel safety
 /// Dropping it is a hard stop; see [`Agent::prompt`].
 #[must_use = "a run advances only while it is awaited"]
-pub struct Running(BoxFuture<'static, Result<RunOutcome, AgentError>>);
+pub struct Running {
+    agent: Agent,
+    run: BoxFuture<'static, Result<RunOutcome, AgentError>>,
+}
 
 impl Running {
     pub(crate) fn new(agent: Agent, begin: Begin) -> Self {
-        Self(Box::pin(run(agent, begin)))
+        Self {
+            run: Box::pin(run(agent.clone(), begin)),
+            agent,
+        }
     }
 }
 
@@ -46,7 +54,9 @@ impl Future for Running {
     type Output = Result<RunOutcome, AgentError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.0.as_mut().poll(cx)
+        let this = &mut *self;
+        let _inside = Inside::enter(&this.agent.inner);
+        this.run.as_mut().poll(cx)
     }
 }
 
@@ -59,16 +69,17 @@ impl fmt::Debug for Running {
 async fn run(agent: Agent, begin: Begin) -> Result<RunOutcome, AgentError> {
     let (mut plan, guard) = start(&agent, begin)?;
     let mut added = Vec::new();
-    let end = loop {
-        let mut outcome = follow(&agent, plan.stream()).await;
+    let outcome = loop {
+        let outcome = follow(&agent, plan.stream()).await;
+        agent.inner.lock().spent = outcome.spent.clone();
         added.extend(outcome.messages.iter().cloned());
         match guard.next_plan(&outcome.end) {
             Some(next) => plan = next,
-            None => break std::mem::replace(&mut outcome.end, RunEnd::Completed),
+            None => break outcome,
         }
     };
     drop(guard);
-    Ok(RunOutcome::new(added.into(), end))
+    Ok(RunOutcome::new(added.into(), outcome.end, outcome.spent))
 }
 
 /// Follows the events of one run of the loop to its end.
@@ -80,9 +91,10 @@ async fn follow(agent: &Agent, mut stream: AgentStream) -> RunOutcome {
         inner.subscribers.notify(&event, &clock).await;
     }
     // The loop always leaves an outcome behind.
-    stream
-        .into_outcome()
-        .unwrap_or_else(|| RunOutcome::new(Arc::new([]), RunEnd::Aborted))
+    stream.into_outcome().unwrap_or_else(|| {
+        let spent = inner.lock().spent.clone();
+        RunOutcome::new(Arc::new([]), RunEnd::Aborted, spent)
+    })
 }
 
 /// Waits for the next event. The state lets go of a partial reply before each poll and takes it
@@ -111,14 +123,23 @@ impl Shared {
 
 /// A run that is ready to begin.
 struct Plan {
-    /// `None` goes on with the transcript.
-    prompts: Option<Vec<AgentMessage>>,
+    first: First,
     context: AgentContext,
     config: LoopConfig,
 }
 
+/// What a run does first.
+enum First {
+    /// It adds messages.
+    Prompts(Vec<AgentMessage>),
+    /// It goes on with the transcript.
+    Continue,
+    /// It goes on with calls that waited.
+    Resume(Vec<(String, Decision)>),
+}
+
 impl Plan {
-    fn new(agent: &Agent, shared: &Shared, prompts: Option<Vec<AgentMessage>>, skip: bool) -> Self {
+    fn new(agent: &Agent, shared: &Shared, first: First, skip_steering: bool) -> Self {
         let state = &shared.state;
         let settings = &shared.settings;
         let mut context = AgentContext::new(Arc::clone(&state.messages))
@@ -130,7 +151,7 @@ impl Plan {
         let hooks = RunHooks {
             agent: agent.clone(),
             user: settings.hooks.clone(),
-            skip_steering: AtomicBool::new(skip),
+            skip_steering: AtomicBool::new(skip_steering),
         };
         let model = state.model.clone().unwrap_or_default();
         let run = shared.run.clone().unwrap_or_default();
@@ -138,56 +159,59 @@ impl Plan {
             .with_options(options)
             .with_hooks(hooks)
             .with_tool_execution(settings.tool_execution.clone())
+            .with_tool_end_order(settings.tool_end_order)
+            .with_steering_point(settings.steering_point)
+            .with_budget(settings.budget.clone())
             .with_clock(Arc::clone(&settings.clock))
             .with_abort(run.abort);
+        config.spent = shared.spent.clone();
         config.abort_grace = settings.abort_grace;
         Self {
-            prompts,
+            first,
             context,
             config,
         }
     }
 
     fn stream(self) -> AgentStream {
-        match self.prompts {
-            Some(prompts) => agent_loop(prompts, self.context, self.config),
-            // `start` has checked that the transcript can be continued; after a failed check the
-            // loop simply asks the model.
-            None => agent_loop_continue(self.context.clone(), self.config.clone())
-                .unwrap_or_else(|_| agent_loop(Vec::new(), self.context, self.config)),
-        }
+        let Self {
+            first,
+            context,
+            config,
+        } = self;
+        // `start` has checked that the transcript allows it; should it not, the model is asked.
+        let begun = match first {
+            First::Prompts(prompts) => return agent_loop(prompts, context, config),
+            First::Continue => agent_loop_continue(context.clone(), config.clone()),
+            First::Resume(decisions) => {
+                agent_loop_resume(decisions, context.clone(), config.clone())
+            }
+        };
+        begun.unwrap_or_else(|_| agent_loop(Vec::new(), context, config))
     }
 }
 
 /// Checks that a run may begin, and marks the agent as busy.
 fn start(agent: &Agent, begin: Begin) -> Result<(Plan, RunGuard), AgentError> {
     let mut shared = agent.inner.lock();
-    let now = shared.settings.clock.now();
-    let (prompts, skip) = match begin {
-        Begin::Prompt(prompt) => {
-            if shared.run.is_some() {
-                return Err(AgentError::Busy);
-            }
-            let prompts = prompt.into_messages(now);
-            if prompts.is_empty() {
-                return Err(AgentError::EmptyPrompt);
-            }
-            (Some(prompts), false)
-        }
-        Begin::Continue => {
-            if shared.run.is_some() {
-                return Err(AgentError::BusyContinuing);
-            }
-            continuation(&mut shared)?
-        }
-    };
+    if shared.run.is_some() {
+        return Err(match begin {
+            Begin::Prompt(_) => AgentError::Busy,
+            Begin::Continue | Begin::Resume(_) => AgentError::BusyContinuing,
+        });
+    }
+    let (first, skip_steering) = shared.first(begin)?;
     if shared.state.model.is_none() {
         shared.put_back();
         return Err(AgentError::NoModel);
     }
+    if let Err(limit) = shared.settings.budget.check(&shared.spent) {
+        shared.put_back();
+        return Err(limit.into());
+    }
     shared.run = Some(ActiveRun::default());
     shared.state.begin_run();
-    let plan = Plan::new(agent, &shared, prompts, skip);
+    let plan = Plan::new(agent, &shared, first, skip_steering);
     drop(shared);
     Ok((
         plan,
@@ -197,26 +221,54 @@ fn start(agent: &Agent, begin: Begin) -> Result<(Plan, RunGuard), AgentError> {
     ))
 }
 
-/// Decides what a continuation begins with: queued messages after a complete reply, else nothing.
-/// The second value tells that steering was taken already.
-fn continuation(shared: &mut Shared) -> Result<(Option<Vec<AgentMessage>>, bool), AgentError> {
-    match shared.state.messages.last() {
-        None => return Err(AgentError::NothingToContinue),
-        Some(AgentMessage::Assistant(reply)) if !reply.stop_reason.is_failure() => {}
-        Some(_) => return Ok((None, false)),
+impl Shared {
+    /// Decides what a run does first. The second value tells that steering was taken already.
+    fn first(&mut self, begin: Begin) -> Result<(First, bool), AgentError> {
+        match begin {
+            Begin::Prompt(prompt) => {
+                let prompts = prompt.into_messages(self.settings.clock.now());
+                if prompts.is_empty() {
+                    return Err(AgentError::EmptyPrompt);
+                }
+                Ok((First::Prompts(prompts), false))
+            }
+            Begin::Continue => self.continuation(),
+            Begin::Resume(decisions) => {
+                let NextAction::RunTools(open) = next_action(&self.state.messages) else {
+                    return Err(AgentError::NoOpenCalls);
+                };
+                let known = |id: &str| open.calls.iter().any(|call| call.id == id);
+                match decisions.iter().find(|(id, _)| !known(id)) {
+                    Some((id, _)) => Err(AgentError::UnknownCall { id: id.clone() }),
+                    None => Ok((First::Resume(decisions), false)),
+                }
+            }
+        }
     }
-    if next_action(&shared.state.messages) != NextAction::Rest {
-        return Ok((None, false));
+
+    /// Decides what a continuation begins with: queued messages after a complete reply, else
+    /// nothing.
+    fn continuation(&mut self) -> Result<(First, bool), AgentError> {
+        match self.state.messages.last() {
+            None => return Err(AgentError::NothingToContinue),
+            Some(AgentMessage::Assistant(reply)) if !reply.stop_reason.is_failure() => {}
+            Some(_) => return Ok((First::Continue, false)),
+        }
+        if next_action(&self.state.messages) != NextAction::Rest {
+            return Ok((First::Continue, false));
+        }
+        self.take_queued().ok_or(AgentError::AssistantTail)
     }
-    let steering = shared.steering.take();
-    if !steering.is_empty() {
-        return Ok((Some(steering), true));
+
+    /// Takes what is queued as the prompts of a run: steering first, else follow-ups.
+    fn take_queued(&mut self) -> Option<(First, bool)> {
+        let steering = self.steering.take();
+        if !steering.is_empty() {
+            return Some((First::Prompts(steering), true));
+        }
+        let follow_ups = self.follow_ups.take();
+        (!follow_ups.is_empty()).then_some((First::Prompts(follow_ups), false))
     }
-    let follow_ups = shared.follow_ups.take();
-    if !follow_ups.is_empty() {
-        return Ok((Some(follow_ups), false));
-    }
-    Err(AgentError::AssistantTail)
 }
 
 impl Shared {
@@ -240,21 +292,13 @@ impl RunGuard {
             .run
             .as_ref()
             .is_some_and(|run| run.abort.is_cancelled());
-        if aborted || !matches!(end, RunEnd::Completed) {
+        let exhausted = shared.settings.budget.check(&shared.spent).is_err();
+        if aborted || exhausted || !matches!(end, RunEnd::Completed) {
             return None;
         }
-        let steering = shared.steering.take();
-        let skip = !steering.is_empty();
-        let prompts = if skip {
-            steering
-        } else {
-            shared.follow_ups.take()
-        };
-        if prompts.is_empty() {
-            return None;
-        }
+        let (first, skip_steering) = shared.take_queued()?;
         shared.state.begin_run();
-        Some(Plan::new(&self.agent, &shared, Some(prompts), skip))
+        Some(Plan::new(&self.agent, &shared, first, skip_steering))
     }
 }
 
@@ -287,6 +331,17 @@ struct RunHooks {
 
 #[async_trait]
 impl Hooks for RunHooks {
+    async fn prepare_request(
+        &self,
+        request: PrepareRequest,
+    ) -> Result<Option<RequestOverride>, HookError> {
+        self.user.prepare_request(request).await
+    }
+
+    async fn finish_turn(&self, turn: FinishTurn) -> Result<AfterTurn, HookError> {
+        self.user.finish_turn(turn).await
+    }
+
     async fn transform_context(
         &self,
         messages: &[AgentMessage],

@@ -1,9 +1,11 @@
 //! What a caller can do wrong.
 
+use pi_agent_loop::BudgetExhausted;
+
 /// Why a call on an [`Agent`](crate::Agent) was refused. Nothing has happened then.
 ///
 /// A failure of the model is no error of the call: it is in the events and in the outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {
     /// A prompt came while a run is on: queue it, or wait.
@@ -32,6 +34,18 @@ pub enum AgentError {
     /// The last reply is complete and nothing is queued: prompt instead.
     #[error("Cannot continue from message role: assistant")]
     AssistantTail,
+    /// No call waits for a decision: continue instead.
+    #[error("No call waits for a decision")]
+    NoOpenCalls,
+    /// A decision names a call that does not wait.
+    #[error("The call \"{id}\" does not wait for a decision")]
+    UnknownCall {
+        /// The id.
+        id: String,
+    },
+    /// The budget is used up: set a larger one.
+    #[error(transparent)]
+    BudgetExhausted(#[from] BudgetExhausted),
     /// The queue is full: wait until the run has taken some messages.
     #[error("The queue is full ({limit} messages)")]
     QueueFull {

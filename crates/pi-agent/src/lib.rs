@@ -53,20 +53,24 @@ mod agent;
 mod builder;
 mod drive;
 mod error;
+mod events;
+mod inside;
 mod prompt;
 mod queue;
 mod state;
 mod subscribe;
 
 pub use pi_agent_loop::{
-    AfterToolCall, BeforeToolCall, FnHooks, Hooks, IntoHookResult, NextAction, ResultOverride,
-    RunEnd, RunOutcome, SystemClock, Verdict, next_action,
+    AfterToolCall, AfterTurn, BeforeToolCall, Budget, BudgetExhausted, Decision, FinishTurn,
+    FnHooks, Hooks, IntoHookResult, NextAction, PrepareRequest, RequestOverride, ResultOverride,
+    RunEnd, RunOutcome, Spent, SteeringPoint, SystemClock, ToolEndOrder, Verdict, next_action,
 };
 
 pub use crate::agent::Agent;
 pub use crate::builder::AgentBuilder;
 pub use crate::drive::Running;
 pub use crate::error::AgentError;
+pub use crate::events::{AgentEvents, Lagged};
 pub use crate::prompt::Prompt;
 pub use crate::queue::QueueMode;
 pub use crate::state::AgentState;

@@ -8,6 +8,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use pi_core::{AgentEvent, BoxFuture, Clock};
 
+use crate::events::Writer;
+
 /// The time after which a subscriber that holds up the run is named in a warning.
 const SLOW: Duration = Duration::from_secs(5);
 
@@ -15,6 +17,7 @@ const SLOW: Duration = Duration::from_secs(5);
 pub(crate) enum Listener {
     Sync(Arc<dyn Fn(&AgentEvent) + Send + Sync>),
     Async(Arc<dyn Fn(AgentEvent) -> BoxFuture<'static, ()> + Send + Sync>),
+    Detached(Arc<Writer>),
 }
 
 /// The subscribers of an agent, in the order in which they came.
@@ -47,6 +50,10 @@ impl Subscribers {
             next = id + 1;
             let called = match listener {
                 Listener::Sync(listener) => catch_unwind(AssertUnwindSafe(|| listener(event))),
+                Listener::Detached(writer) => {
+                    writer.write(event);
+                    Ok(())
+                }
                 Listener::Async(listener) => {
                     let began = clock.monotonic();
                     let event = event.clone();
