@@ -7,6 +7,7 @@ pub mod compare;
 pub mod delivery;
 pub mod matcher;
 pub mod normalise;
+pub mod observe;
 pub mod report;
 pub mod server;
 pub mod stored;

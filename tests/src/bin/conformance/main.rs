@@ -7,7 +7,6 @@ mod agent;
 mod apis;
 mod cases;
 mod dump;
-mod observe;
 mod request;
 mod roundtrip;
 mod stream;

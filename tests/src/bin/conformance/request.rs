@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 
 use crate::apis::{self, Access, Api};
 use crate::dump::Dump;
-use crate::observe::Observation;
 use crate::stream::{Meta, read_request};
+use integration_tests::observe::Observation;
 
 /// How long one request may take.
 const LIMIT: Duration = Duration::from_secs(20);

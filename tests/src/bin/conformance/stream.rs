@@ -16,10 +16,10 @@ use integration_tests::stored;
 
 use crate::apis::{self, Access, Api};
 use crate::dump::Dump;
-use crate::observe::Observation;
 use crate::request::received_in_stream_case;
 use case::StreamCase;
 pub(crate) use case::{Meta, read_request};
+use integration_tests::observe::Observation;
 
 /// How long one reply may take.
 const LIMIT: Duration = Duration::from_secs(30);

@@ -95,7 +95,7 @@ pub(super) fn after(
                 &call.arguments,
                 &call.messages,
             );
-            question["result"] = crate::observe::to_value(&call.result);
+            question["result"] = integration_tests::observe::to_value(&call.result);
             question["isError"] = call.is_error.into();
             world.note(signalled(&world, question, &call.abort));
             let result = decide(&world, &rules, "afterToolCall", &call.call, &call.abort).await?;

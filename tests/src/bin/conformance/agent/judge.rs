@@ -32,7 +32,9 @@ fn comparable(value: &Value) -> Value {
     let log = value.get_mut("log").and_then(Value::as_array_mut);
     for entry in log.into_iter().flatten() {
         // Whoever waits for its listeners is still busy while they see the end of the run.
-        let is_end = entry.pointer("/event/type").is_some_and(|kind| kind == "agent_end");
+        let is_end = entry
+            .pointer("/event/type")
+            .is_some_and(|kind| kind == "agent_end");
         if is_end && let Some(Value::Object(state)) = entry.get_mut("state") {
             state.shift_remove("isStreaming");
         }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::scenario::{Kind, Step};
 use super::steps;
 use super::world::World;
-use crate::observe::to_value;
+use integration_tests::observe::to_value;
 
 pub(super) struct ScriptedModel(pub(super) Arc<World>);
 

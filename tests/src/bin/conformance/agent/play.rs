@@ -17,7 +17,7 @@ use super::model::ScriptedModel;
 use super::scenario::{Kind, Listener, ListenerMoment, Scenario, Trigger};
 use super::world::{World, lock, messages, queue_mode, read};
 use super::{hooks, state, tools};
-use crate::observe::to_value;
+use integration_tests::observe::to_value;
 
 /// How long the final state is waited for, in milliseconds.
 const SETTLE_MS: u64 = 8;

@@ -7,7 +7,7 @@ use pi_core::AgentMessage;
 use serde_json::{Value, json};
 
 use super::world::World;
-use crate::observe::to_value;
+use integration_tests::observe::to_value;
 
 /// Returns the state in short.
 pub(super) fn seen(agent: &Agent) -> Value {

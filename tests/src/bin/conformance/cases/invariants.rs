@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::replay::call_ids;
-use crate::observe::Observation;
+use integration_tests::observe::Observation;
 
 /// What a check finds; `None` if the sentence is not known.
 type Checked = Option<Result<(), String>>;

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::model::Target;
 use super::{Case, Findings, deliveries, inputs, invariants, replay};
 use crate::apis::{self, Access, Api};
-use crate::observe::Observation;
+use integration_tests::observe::Observation;
 
 /// How long one reply may take.
 const LIMIT: Duration = Duration::from_secs(20);

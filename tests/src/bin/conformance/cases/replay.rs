@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::model::Target;
 use super::{Case, Findings, invariants};
 use crate::apis::{self, Access};
-use crate::observe::Observation;
+use integration_tests::observe::Observation;
 
 /// How long one request may take.
 const LIMIT: Duration = Duration::from_secs(20);

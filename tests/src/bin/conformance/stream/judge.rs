@@ -6,8 +6,8 @@ use integration_tests::{matcher, normalise};
 use serde_json::Value;
 
 use super::case::StreamCase;
-use crate::observe::Observation;
 use crate::request;
+use integration_tests::observe::Observation;
 
 /// Compares events, message and error of a reply.
 pub(super) fn reply(case: &StreamCase, observation: &Observation) -> Vec<String> {

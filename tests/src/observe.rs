@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use integration_tests::normalise;
 use pi_ai_wire::codec::Decoder;
 use pi_ai_wire::sse::{SseDecoder, SseError};
 use pi_core::{
@@ -13,37 +12,44 @@ use pi_core::{
 };
 use serde_json::{Value, json};
 
+use crate::normalise;
+
 /// One reply, in the shapes of the stored cases.
 #[derive(Debug, Clone)]
-pub(crate) struct Observation {
+pub struct Observation {
     /// The events in their in-process form.
-    pub(crate) events: Vec<Value>,
+    pub events: Vec<Value>,
     /// The final message; its timestamp is 0.
-    pub(crate) message: Value,
+    pub message: Value,
     /// Kind and retryability of the failure, if the reply failed.
-    pub(crate) failure: Option<Failure>,
+    pub failure: Option<Failure>,
     /// The final message, typed.
-    pub(crate) reply: AssistantMessage,
+    pub reply: AssistantMessage,
 }
 
 /// The typed part of a failure.
 #[derive(Debug, Clone)]
-pub(crate) struct Failure {
+pub struct Failure {
     /// The kind in the words of the cases; none for kinds that they have no word for.
-    pub(crate) kind: Option<&'static str>,
+    pub kind: Option<&'static str>,
     /// Whether the same request may succeed later.
-    pub(crate) retryable: bool,
+    pub retryable: bool,
 }
 
 impl Failure {
-    pub(crate) fn to_value(&self) -> Value {
+    /// Returns the failure as a dump spells it.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
         json!({ "errorKind": self.kind, "retryable": self.retryable })
     }
 }
 
 impl Observation {
     /// Reads a stream to its end.
-    pub(crate) async fn of_stream(mut stream: AssistantStream) -> Self {
+    ///
+    /// # Cancel safety
+    /// Not cancel safe: what was read is lost.
+    pub async fn of_stream(mut stream: AssistantStream) -> Self {
         let mut events = Vec::new();
         while let Some(event) = stream.next().await {
             events.push(in_process(&event, &stream.partial()));
@@ -52,21 +58,21 @@ impl Observation {
     }
 
     /// Feeds pieces of a body to a decoder, without any socket.
-    pub(crate) fn of_decoder(decoder: Box<dyn Decoder>, model: &Model, pieces: &[Bytes]) -> Self {
-        let mut fold = Fold {
+    #[must_use]
+    pub fn of_decoder(decoder: Box<dyn Decoder>, model: &Model, pieces: &[Bytes]) -> Self {
+        let mut assembler = Assembler::new(AssistantMessage::empty(model, 0));
+        let mut events = Vec::new();
+        Feed {
             decoder,
-            assembler: Assembler::new(AssistantMessage::empty(model, 0)),
             queue: VecDeque::new(),
-            events: Vec::new(),
-        };
-        if let Err(error) = fold.feed(pieces) {
-            fold.take_events();
-            let progress = fold.decoder.progress();
-            let event = AssistantEvent::from_error(&error, progress.usage, progress.response_id);
-            fold.queue.push_back(event);
         }
-        fold.take_events();
-        Self::new(fold.events, (*fold.assembler.into_message()).clone())
+        .run(pieces, |event| {
+            if let Err(error) = assembler.push(&event) {
+                events.push(json!({ "misplaced": error.to_string() }));
+            }
+            events.push(in_process(&event, assembler.message()));
+        });
+        Self::new(events, (*assembler.into_message()).clone())
     }
 
     fn new(mut events: Vec<Value>, reply: AssistantMessage) -> Self {
@@ -89,8 +95,11 @@ impl Observation {
         }
     }
 
-    /// Says what is wrong with the ids of the calls: they must be there, and be different.
-    pub(crate) fn check_ids(&self) -> Result<(), String> {
+    /// Checks that the calls have ids, and different ones.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn check_ids(&self) -> Result<(), String> {
         let mut seen = BTreeSet::new();
         for call in self.reply.tool_calls() {
             if call.id.is_empty() {
@@ -104,28 +113,57 @@ impl Observation {
     }
 
     /// Returns true if an event showed something of the reply.
-    pub(crate) fn has_content(&self) -> bool {
+    #[must_use]
+    pub fn has_content(&self) -> bool {
         self.events
             .iter()
             .any(|event| event.get("contentIndex").is_some())
     }
 }
 
-struct Fold {
-    decoder: Box<dyn Decoder>,
-    assembler: Assembler,
-    queue: VecDeque<AssistantEvent>,
-    events: Vec<Value>,
+/// Feeds pieces of a body to a decoder, and returns the events as they are.
+#[must_use]
+pub fn fold(decoder: Box<dyn Decoder>, pieces: &[Bytes]) -> Vec<AssistantEvent> {
+    let feed = Feed {
+        decoder,
+        queue: VecDeque::new(),
+    };
+    let mut events = Vec::new();
+    feed.run(pieces, |event| events.push(event));
+    events
 }
 
-impl Fold {
-    fn feed(&mut self, pieces: &[Bytes]) -> Result<(), ProviderError> {
+struct Feed {
+    decoder: Box<dyn Decoder>,
+    queue: VecDeque<AssistantEvent>,
+}
+
+impl Feed {
+    /// Hands each event to `see`, the closing one of a failure too.
+    fn run(mut self, pieces: &[Bytes], mut see: impl FnMut(AssistantEvent)) {
+        if let Err(error) = self.feed(pieces, &mut see) {
+            self.queue.drain(..).for_each(&mut see);
+            let progress = self.decoder.progress();
+            see(AssistantEvent::from_error(
+                &error,
+                progress.usage,
+                progress.response_id,
+            ));
+        }
+        self.queue.drain(..).for_each(see);
+    }
+
+    fn feed(
+        &mut self,
+        pieces: &[Bytes],
+        see: &mut impl FnMut(AssistantEvent),
+    ) -> Result<(), ProviderError> {
         let mut frames = SseDecoder::new();
         for piece in pieces {
             frames.push(piece.clone());
             while let Some(frame) = frames.next_frame().map_err(broken)? {
                 self.decoder.frame(&frame, &mut self.queue)?;
-                self.take_events();
+                self.queue.drain(..).for_each(&mut *see);
                 if self.decoder.is_ended() {
                     return Ok(());
                 }
@@ -139,16 +177,6 @@ impl Fold {
         }
         Ok(())
     }
-
-    fn take_events(&mut self) {
-        while let Some(event) = self.queue.pop_front() {
-            if let Err(error) = self.assembler.push(&event) {
-                self.events.push(json!({ "misplaced": error.to_string() }));
-            }
-            self.events
-                .push(in_process(&event, self.assembler.message()));
-        }
-    }
 }
 
 fn broken(error: SseError) -> ProviderError {
@@ -159,8 +187,8 @@ fn in_process(event: &AssistantEvent, message: &AssistantMessage) -> Value {
     to_value(&InProcess::new(event, message))
 }
 
-/// Turns a value of this workspace into JSON.
-pub(crate) fn to_value(value: &(impl serde::Serialize + ?Sized)) -> Value {
+/// Turns a value of this workspace into JSON; what cannot be turned says so.
+pub fn to_value(value: &(impl serde::Serialize + ?Sized)) -> Value {
     serde_json::to_value(value)
         .unwrap_or_else(|error| json!({ "unserializable": error.to_string() }))
 }
