@@ -20,11 +20,12 @@ pub(crate) fn of(error: &ProviderError, address: &str) -> Option<String> {
         ErrorKind::ContextOverflow => {
             "shorten the prompt, or start the server with a larger context window".to_owned()
         }
-        ErrorKind::Transport => "what came before is kept; the log of the server may say why it \
-            closed the connection"
-            .to_owned(),
+        ErrorKind::Transport => {
+            "the log of the server may say why it closed the connection".to_owned()
+        }
         ErrorKind::Protocol => format!(
-            "is {address} an OpenAI-compatible server, and did it end in mid-answer? Its log may say"
+            "is {address} an OpenAI-compatible server? Some report a failure, such as a prompt that \
+             is too long, in their log only"
         ),
         ErrorKind::Server => "the log of the server may say why".to_owned(),
         ErrorKind::Tls => "is the address really https://, and its certificate trusted?".to_owned(),

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
-use pi_agent::{Agent, RunEnd, RunOutcome};
-use pi_core::{CancellationToken, ProviderError};
+use pi_agent::{Agent, RunEnd, RunOutcome, SystemClock};
+use pi_core::{CancellationToken, Clock as _, ProviderError, UserMessage};
 
 use crate::args::Args;
 use crate::backend::{self, Backend};
@@ -104,7 +104,8 @@ async fn drive(
     let render = Arc::new(Mutex::new(renderer(args, output.clone())));
     let shown = Arc::clone(&render);
     let _showing = agent.subscribe(move |event| lock(&shown).event(event));
-    let mut running = agent.prompt(prompt);
+    // As plain text: servers with a simple chat template drop a prompt that is a list of parts.
+    let mut running = agent.prompt(UserMessage::new(prompt, SystemClock.now()));
     let outcome = tokio::select! {
         biased;
         outcome = &mut running => outcome,

@@ -7,12 +7,13 @@
 mod rules;
 mod words;
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
+use pi_agent::SystemClock;
 use pi_core::{
-    AssistantEvent, AssistantMessage, AssistantStream, Context, Message, Model, Provider, Request,
-    StopReason, Usage,
+    AssistantEvent, AssistantMessage, AssistantStream, Clock as _, Context, Message, Model,
+    Provider, Request, StopReason, Usage,
 };
 
 use self::rules::Reply;
@@ -45,7 +46,7 @@ impl DemoModel {
 impl Provider for DemoModel {
     fn stream(&self, request: Request) -> AssistantStream {
         let pace = self.pace;
-        let seed = AssistantMessage::empty(&request.model, now());
+        let seed = AssistantMessage::empty(&request.model, SystemClock.now());
         let context = request.context;
         let call_id = format!("demo-{}", context.messages.len());
         let events = stream::once(async move {
@@ -140,13 +141,6 @@ fn size(message: &Message) -> usize {
         Message::ToolResult(message) => pi_core::joined_text(&message.content).len(),
         _ => 0,
     }
-}
-
-fn now() -> u64 {
-    let since_epoch = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -33,6 +33,10 @@ fn the_first_model_of_the_server_answers() {
             "{requests:?}"
         );
         assert!(requests[1].contains(r#""model":"tiny""#), "{requests:?}");
+        assert!(
+            requests[1].contains(r#""content":"Say hello""#),
+            "{requests:?}"
+        );
         assert!(!requests[1].contains("authorization:"), "{requests:?}");
     }
 }

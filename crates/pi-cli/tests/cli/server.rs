@@ -7,6 +7,7 @@ use std::thread;
 
 /// What the server does with one request: it sends bytes, and then closes the connection or keeps
 /// it open without another word.
+#[derive(Clone)]
 pub(crate) struct Answer {
     bytes: Vec<u8>,
     hangs: bool,
@@ -90,7 +91,7 @@ fn event(choice: &str) -> String {
     )
 }
 
-/// The server, which gives one answer after the other.
+/// The server, which gives one answer after the other, and the last one to every further request.
 pub(crate) struct Server {
     url: String,
     requests: Receiver<String>,
@@ -102,7 +103,8 @@ impl Server {
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let (sender, requests) = channel();
         thread::spawn(move || {
-            for answer in answers {
+            let last = answers.last().cloned().expect("an answer");
+            for answer in answers.into_iter().chain(std::iter::repeat(last)) {
                 let Ok((connection, _)) = listener.accept() else {
                     return;
                 };
