@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 
-use crate::{layers, report, tidy};
+use crate::{codegen, layers, report, tidy};
 
 /// A check with the name that it is reported under.
 struct Step {
@@ -15,6 +15,10 @@ struct Step {
 }
 
 const STEPS: &[Step] = &[
+    Step {
+        name: "codegen",
+        run: |root| Ok(report::print("codegen", &codegen::check(root)?)),
+    },
     Step {
         name: "fmt",
         run: fmt,

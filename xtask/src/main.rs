@@ -9,6 +9,7 @@
 )]
 
 mod ci;
+mod codegen;
 mod layers;
 mod report;
 mod tidy;
@@ -28,6 +29,12 @@ struct Flags {
 
 #[derive(Clone, Copy, Subcommand)]
 enum Command {
+    /// Write the model catalogue of pi-ai as Rust.
+    Codegen {
+        /// Write nothing, fail if the committed files differ.
+        #[arg(long)]
+        check: bool,
+    },
     /// Check which crates may depend on which, and that the pure crates stay free of I/O.
     Layers,
     /// Check sizes, module docs, attributes, the lock file, fixtures and forbidden text.
@@ -53,6 +60,8 @@ fn run(command: Command) -> anyhow::Result<bool> {
         .parent()
         .context("the folder of xtask has no parent")?;
     match command {
+        Command::Codegen { check: false } => codegen::write(root),
+        Command::Codegen { check: true } => Ok(report::print("codegen", &codegen::check(root)?)),
         Command::Layers => Ok(report::print("layers", &layers::check(root)?)),
         Command::Tidy => Ok(report::print("tidy", &tidy::check(root)?)),
         Command::Ci => ci::run(root),
