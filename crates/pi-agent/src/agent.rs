@@ -139,8 +139,9 @@ impl Agent {
     /// Goes on with the transcript as it stands: a retry after an error or an abort, queued
     /// messages, or calls without results.
     ///
-    /// A failed reply at the end is left out of the request and kept in the transcript. After a
-    /// complete reply the queued messages are the prompt.
+    /// After a reply without open calls the queued messages are the prompt. If nothing is queued, a
+    /// failed reply at the end is tried again: it is left out of the request and kept in the
+    /// transcript.
     ///
     /// # Events
     /// As [`prompt`](Self::prompt).

@@ -246,18 +246,22 @@ impl Shared {
         }
     }
 
-    /// Decides what a continuation begins with: queued messages after a complete reply, else
-    /// nothing.
+    /// Decides what a continuation begins with: queued messages after a reply without open calls,
+    /// else nothing. Without queued messages only a failed reply is tried again.
     fn continuation(&mut self) -> Result<(First, bool), AgentError> {
-        match self.state.messages.last() {
+        let failed = match self.state.messages.last() {
             None => return Err(AgentError::NothingToContinue),
-            Some(AgentMessage::Assistant(reply)) if !reply.stop_reason.is_failure() => {}
+            Some(AgentMessage::Assistant(reply)) => reply.stop_reason.is_failure(),
             Some(_) => return Ok((First::Continue, false)),
-        }
+        };
         if next_action(&self.state.messages) != NextAction::Rest {
             return Ok((First::Continue, false));
         }
-        self.take_queued().ok_or(AgentError::AssistantTail)
+        match self.take_queued() {
+            Some(queued) => Ok(queued),
+            None if failed => Ok((First::Continue, false)),
+            None => Err(AgentError::AssistantTail),
+        }
     }
 
     /// Takes what is queued as the prompts of a run: steering first, else follow-ups.
