@@ -61,21 +61,27 @@ pub fn classify(status: Option<u16>, codes: &[&str], message: &str) -> ErrorKind
 #[must_use]
 pub fn http_error(status: u16, body: &[u8]) -> ProviderError {
     let text = String::from_utf8_lossy(body);
-    let text = text.trim();
+    if is_html(text.trim()) {
+        let message = format!("{status} answered with an HTML page");
+        return ProviderError::new(classify(Some(status), &[], ""), message).with_status(status);
+    }
+    http_error_with(status, &text, |body| Report::of_body(body).message())
+}
+
+/// Makes the error of a response whose status is not 2xx; `shown` says what is shown of a JSON body.
+pub(crate) fn http_error_with(
+    status: u16,
+    body: &str,
+    shown: impl FnOnce(&Value) -> String,
+) -> ProviderError {
+    let text = body.trim();
     let (kind, message) = match serde_json::from_str::<Value>(text) {
-        Ok(body) => {
-            let report = Report::of_body(&body);
-            (report.kind(Some(status)), report.message())
-        }
+        Ok(body) => (Report::of_body(&body).kind(Some(status)), shown(&body)),
         // Cerebras answers so when the prompt is too long.
         Err(_) if text.is_empty() && matches!(status, 400 | 413) => {
             (ErrorKind::ContextOverflow, no_body())
         }
         Err(_) if text.is_empty() => (classify(Some(status), &[], ""), no_body()),
-        Err(_) if is_html(text) => (
-            classify(Some(status), &[], ""),
-            "answered with an HTML page".to_owned(),
-        ),
         Err(_) => (classify(Some(status), &[], text), text.to_owned()),
     };
     ProviderError::new(kind, shortened(format!("{status} {message}"))).with_status(status)
@@ -91,7 +97,7 @@ pub fn stream_error(error: &Value) -> ProviderError {
 }
 
 /// A provider's error, taken apart.
-struct Report<'a> {
+pub(crate) struct Report<'a> {
     error: &'a Value,
     codes: Vec<&'a str>,
     /// The status that gateways put into `code`.
@@ -100,7 +106,7 @@ struct Report<'a> {
 
 impl<'a> Report<'a> {
     /// Reads a whole body: `{"error": ...}`, the error itself, or either in a list of one.
-    fn of_body(body: &'a Value) -> Self {
+    pub(crate) fn of_body(body: &'a Value) -> Self {
         let body = body.get(0).unwrap_or(body);
         match body.get("error") {
             Some(error) if !error.is_null() => Self::of_error(error),
@@ -121,12 +127,12 @@ impl<'a> Report<'a> {
         }
     }
 
-    fn kind(&self, status: Option<u16>) -> ErrorKind {
+    pub(crate) fn kind(&self, status: Option<u16>) -> ErrorKind {
         let status = status.or_else(|| self.status.filter(|code| (400..600).contains(code)));
         classify(status, &self.codes, &self.message())
     }
 
-    fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         let texts = ["message", "detail"]
             .iter()
             .find_map(|key| self.error.get(key));
@@ -164,7 +170,8 @@ fn is_html(text: &str) -> bool {
     head.starts_with("<!doctype html") || head.starts_with("<html") || head.starts_with("<head")
 }
 
-fn shortened(mut text: String) -> String {
+/// Cuts a text that is to be shown.
+pub(crate) fn shortened(mut text: String) -> String {
     if let Some((end, _)) = text.char_indices().nth(SHOWN_CHARS) {
         text.truncate(end);
         if let Some((end, _)) = text.char_indices().nth_back(0) {

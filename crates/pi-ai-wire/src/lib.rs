@@ -6,18 +6,24 @@
 //! Bytes go in, [`pi_core::AssistantEvent`]s come out; requests go in, JSON bodies come out. There is
 //! no socket, no clock, no retry and no async code here.
 
+#[cfg(feature = "anthropic")]
+pub mod anthropic_messages;
 pub mod codec;
 pub mod errors;
-#[cfg(feature = "openai")]
+#[cfg(any(feature = "anthropic", feature = "openai"))]
 mod headers;
-#[cfg(feature = "openai")]
+#[cfg(any(feature = "anthropic", feature = "openai"))]
+mod ids;
+#[cfg(any(feature = "anthropic", feature = "openai"))]
 mod joined;
-#[cfg(feature = "openai")]
+#[cfg(any(feature = "anthropic", feature = "openai"))]
 mod json;
-#[cfg(feature = "openai")]
+#[cfg(any(feature = "anthropic", feature = "openai"))]
 mod levels;
 #[cfg(feature = "openai")]
 pub mod openai_completions;
-#[cfg(feature = "openai")]
+#[cfg(any(feature = "anthropic", feature = "openai"))]
 mod read;
 pub mod sse;
+#[cfg(all(test, any(feature = "anthropic", feature = "openai")))]
+mod testing;

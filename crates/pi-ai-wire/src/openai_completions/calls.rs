@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use pi_core::AssistantEvent;
 
 use super::chunk::{CallDelta, FunctionDelta};
+use crate::ids;
 
 /// The tool calls of one reply.
 ///
@@ -173,7 +174,7 @@ impl Calls {
         call.state = State::Started { content_index };
         let is_first = self.by_id.get(&call.wire_id) == Some(&number);
         let id = match call.wire_id.as_str() {
-            "" => invented_id(seed, number),
+            "" => ids::invented(seed, number),
             id if is_first => id.to_owned(),
             id => format!("{id}_{number}"),
         };
@@ -238,15 +239,6 @@ impl Calls {
         };
         Some((content_index, event))
     }
-}
-
-/// Makes an id for a call that has none. It differs between the calls of a reply, and between
-/// replies by their id, from which `seed` is taken.
-fn invented_id(seed: &str, number: usize) -> String {
-    let hash = seed.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    format!("call_{hash:016x}_{number}")
 }
 
 /// Tells when the JSON text of an object or a list has come to its end, each byte seen once.

@@ -1,10 +1,7 @@
-use bytes::Bytes;
-use pi_core::{Assembler, AssistantMessage, ModelCost};
 use proptest::prelude::*;
 
 use super::*;
-use crate::codec::Decoder as _;
-use crate::sse::SseDecoder;
+use crate::testing::{self, check_outline, fold};
 
 /// Declares the fixtures that the tests go through.
 macro_rules! fixtures {
@@ -60,131 +57,8 @@ fixtures! {
     "lone-surrogate",
 }
 
-fn model() -> Arc<Model> {
-    let mut model = Model::new(
-        "test-model",
-        "openai-completions",
-        "test",
-        "http://127.0.0.1",
-    );
-    model.cost = ModelCost::new(1.0, 10.0, 0.1, 2.0);
-    Arc::new(model)
-}
-
-/// Decodes a body that comes in pieces which end at `cuts`.
 fn decode(body: &str, cuts: &[usize]) -> (Vec<AssistantEvent>, Progress) {
-    let body = Bytes::copy_from_slice(body.as_bytes());
-    let mut frames = SseDecoder::new();
-    let mut decoder = Decoder::new(model());
-    let mut events = VecDeque::new();
-    let mut from = 0;
-    let mut run = || {
-        for to in cuts.iter().copied().chain([body.len()]) {
-            frames.push(body.slice(from..to));
-            from = to;
-            while let Some(frame) = frames.next_frame().expect("framing is tested elsewhere") {
-                decoder.frame(&frame, &mut events)?;
-            }
-        }
-        while let Some(frame) = frames.finish().expect("framing is tested elsewhere") {
-            decoder.frame(&frame, &mut events)?;
-        }
-        decoder.finish(&mut events)
-    };
-    let result = run();
-    assert!(decoder.is_ended());
-    let progress = decoder.progress();
-    if let Err(error) = result {
-        let Progress {
-            usage, response_id, ..
-        } = progress.clone();
-        events.push_back(AssistantEvent::from_error(&error, usage, response_id));
-    }
-    (events.into(), progress)
-}
-
-fn fold(events: &[AssistantEvent]) -> Arc<AssistantMessage> {
-    let mut assembler = Assembler::new(AssistantMessage::empty(&model(), 0));
-    for event in events {
-        assembler
-            .push(event)
-            .expect("the decoder keeps the order of events");
-    }
-    assembler.into_message()
-}
-
-/// One line for each event; those of a block begin with its index.
-fn outline(events: &[AssistantEvent]) -> String {
-    let message = fold(events);
-    let lines = events.iter().map(|event| match event {
-        AssistantEvent::TextDelta {
-            content_index,
-            delta,
-        }
-        | AssistantEvent::ThinkingDelta {
-            content_index,
-            delta,
-        }
-        | AssistantEvent::ToolCallDelta {
-            content_index,
-            delta,
-        } => {
-            format!("{content_index} +{delta}")
-        }
-        AssistantEvent::ThinkingStart {
-            content_index,
-            content_signature,
-        } => {
-            format!(
-                "{content_index} thinking {}",
-                content_signature.as_deref().unwrap_or("-")
-            )
-        }
-        AssistantEvent::ToolCallStart {
-            content_index,
-            id,
-            tool_name,
-        } => {
-            format!("{content_index} toolcall {id} {tool_name}")
-        }
-        AssistantEvent::ToolCallEnd {
-            content_index,
-            thought_signature: Some(signature),
-            ..
-        } => {
-            format!("{content_index} end {signature}")
-        }
-        AssistantEvent::TextStart { content_index } => format!("{content_index} text"),
-        AssistantEvent::TextEnd { content_index, .. }
-        | AssistantEvent::ThinkingEnd { content_index, .. }
-        | AssistantEvent::ToolCallEnd { content_index, .. } => format!("{content_index} end"),
-        AssistantEvent::Done { reason, .. } => format!("done {reason}{}", counts(&message)),
-        AssistantEvent::Error { error_message, .. } => {
-            let info = message
-                .error_info
-                .as_deref()
-                .expect("errors of a codec are typed");
-            format!("error {} {error_message:?}{}", info.kind, counts(&message))
-        }
-        other => other.type_name().to_owned(),
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-/// The counts that are not zero.
-fn counts(message: &AssistantMessage) -> String {
-    let usage = &message.usage;
-    [
-        ("input", usage.input),
-        ("output", usage.output),
-        ("read", usage.cache_read),
-        ("write", usage.cache_write),
-        ("total", usage.total_tokens),
-    ]
-    .iter()
-    .filter(|(_, count)| *count > 0)
-    .map(|(name, count)| format!(" {name}={count}"))
-    .collect()
+    testing::decode(Decoder::new(testing::model()), body, cuts)
 }
 
 fn fixture(name: &str) -> &'static str {
@@ -194,9 +68,7 @@ fn fixture(name: &str) -> &'static str {
 
 #[track_caller]
 fn check(name: &str, expected: &str) {
-    let (events, _) = decode(fixture(name), &[]);
-    let expected: Vec<&str> = expected.trim().lines().map(str::trim_start).collect();
-    assert_eq!(outline(&events), expected.join("\n"), "{name}");
+    check_outline(name, &decode(fixture(name), &[]).0, expected);
 }
 
 #[test]
@@ -725,21 +597,10 @@ proptest! {
     }
 
     #[test]
-    fn any_chunks_fold_and_end(body in any_body()) {
+    fn any_chunks_fold_and_end(body in testing::any_body(FIXTURES)) {
         let (events, _) = decode(&body, &[]);
         fold(&events);
         prop_assert_eq!(events.iter().filter(|event| event.is_terminal()).count(), 1);
         prop_assert!(events.last().is_some_and(AssistantEvent::is_terminal));
     }
-}
-
-/// The data lines of the fixtures, shuffled together.
-fn any_body() -> impl Strategy<Value = String> {
-    let lines: Vec<&str> = FIXTURES
-        .iter()
-        .flat_map(|(_, body)| body.lines())
-        .filter(|line| line.starts_with("data:"))
-        .collect();
-    prop::collection::vec(prop::sample::select(lines), 0..12)
-        .prop_map(|lines| lines.iter().map(|line| format!("{line}\n\n")).collect())
 }

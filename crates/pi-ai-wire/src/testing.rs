@@ -1,0 +1,165 @@
+//! What the tests of all decoders have in common.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use pi_core::{Assembler, AssistantEvent, AssistantMessage, Model, ModelCost, Progress};
+use proptest::prelude::*;
+
+use crate::codec::Decoder;
+use crate::sse::SseDecoder;
+
+/// A model with prices.
+pub(crate) fn model() -> Arc<Model> {
+    let mut model = Model::new("test-model", "test-api", "test", "http://127.0.0.1");
+    model.cost = ModelCost::new(1.0, 10.0, 0.1, 2.0);
+    Arc::new(model)
+}
+
+/// Decodes a body that comes in pieces which end at `cuts`.
+pub(crate) fn decode(
+    mut decoder: impl Decoder,
+    body: &str,
+    cuts: &[usize],
+) -> (Vec<AssistantEvent>, Progress) {
+    let body = Bytes::copy_from_slice(body.as_bytes());
+    let mut frames = SseDecoder::new();
+    let mut events = VecDeque::new();
+    let mut from = 0;
+    let mut run = || {
+        for to in cuts.iter().copied().chain([body.len()]) {
+            frames.push(body.slice(from..to));
+            from = to;
+            while let Some(frame) = frames.next_frame().expect("framing is tested elsewhere") {
+                decoder.frame(&frame, &mut events)?;
+            }
+        }
+        while let Some(frame) = frames.finish().expect("framing is tested elsewhere") {
+            decoder.frame(&frame, &mut events)?;
+        }
+        decoder.finish(&mut events)
+    };
+    let result = run();
+    assert!(decoder.is_ended());
+    let progress = decoder.progress();
+    if let Err(error) = result {
+        let Progress {
+            usage, response_id, ..
+        } = progress.clone();
+        events.push_back(AssistantEvent::from_error(&error, usage, response_id));
+    }
+    (events.into(), progress)
+}
+
+/// Folds events, which must fit each other.
+pub(crate) fn fold(events: &[AssistantEvent]) -> Arc<AssistantMessage> {
+    let mut assembler = Assembler::new(AssistantMessage::empty(&model(), 0));
+    for event in events {
+        assembler
+            .push(event)
+            .expect("the decoder keeps the order of events");
+    }
+    assembler.into_message()
+}
+
+/// One line for each event; those of a block begin with its index.
+fn outline(events: &[AssistantEvent]) -> String {
+    let message = fold(events);
+    let lines = events.iter().map(|event| match event {
+        AssistantEvent::TextDelta {
+            content_index,
+            delta,
+        }
+        | AssistantEvent::ThinkingDelta {
+            content_index,
+            delta,
+        }
+        | AssistantEvent::ToolCallDelta {
+            content_index,
+            delta,
+        } => {
+            format!("{content_index} +{delta}")
+        }
+        AssistantEvent::ThinkingStart {
+            content_index,
+            content_signature,
+        } => {
+            format!(
+                "{content_index} thinking {}",
+                content_signature.as_deref().unwrap_or("-")
+            )
+        }
+        AssistantEvent::ToolCallStart {
+            content_index,
+            id,
+            tool_name,
+        } => {
+            format!("{content_index} toolcall {id} {tool_name}")
+        }
+        AssistantEvent::ToolCallEnd {
+            content_index,
+            thought_signature: Some(signature),
+            ..
+        } => {
+            format!("{content_index} end {signature}")
+        }
+        AssistantEvent::ThinkingEnd {
+            content_index,
+            content_signature: Some(signature),
+            redacted,
+            ..
+        } => {
+            let redacted = if *redacted { " redacted" } else { "" };
+            format!("{content_index} end {signature}{redacted}")
+        }
+        AssistantEvent::TextStart { content_index } => format!("{content_index} text"),
+        AssistantEvent::TextEnd { content_index, .. }
+        | AssistantEvent::ThinkingEnd { content_index, .. }
+        | AssistantEvent::ToolCallEnd { content_index, .. } => format!("{content_index} end"),
+        AssistantEvent::Done { reason, .. } => format!("done {reason}{}", counts(&message)),
+        AssistantEvent::Error { error_message, .. } => {
+            let info = message
+                .error_info
+                .as_deref()
+                .expect("errors of a codec are typed");
+            format!("error {} {error_message:?}{}", info.kind, counts(&message))
+        }
+        other => other.type_name().to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The counts that are not zero.
+fn counts(message: &AssistantMessage) -> String {
+    let usage = &message.usage;
+    [
+        ("input", usage.input),
+        ("output", usage.output),
+        ("read", usage.cache_read),
+        ("write", usage.cache_write),
+        ("total", usage.total_tokens),
+    ]
+    .iter()
+    .filter(|(_, count)| *count > 0)
+    .map(|(name, count)| format!(" {name}={count}"))
+    .collect()
+}
+
+/// Compares events with their outline: one line for each, white space in front of it skipped.
+#[track_caller]
+pub(crate) fn check_outline(name: &str, events: &[AssistantEvent], expected: &str) {
+    let expected: Vec<&str> = expected.trim().lines().map(str::trim_start).collect();
+    assert_eq!(outline(events), expected.join("\n"), "{name}");
+}
+
+/// The data lines of fixtures, shuffled together.
+pub(crate) fn any_body(fixtures: &[(&str, &'static str)]) -> impl Strategy<Value = String> + use<> {
+    let lines: Vec<&str> = fixtures
+        .iter()
+        .flat_map(|(_, body)| body.lines())
+        .filter(|line| line.starts_with("data:"))
+        .collect();
+    prop::collection::vec(prop::sample::select(lines), 0..12)
+        .prop_map(|lines| lines.iter().map(|line| format!("{line}\n\n")).collect())
+}
