@@ -7,6 +7,9 @@ use pi_core::{BoxFuture, ErrorKind, ExposeSecret, HookError, ProviderError, Secr
 
 use crate::env;
 
+/// The provider's name of models on servers that people run themselves. It needs no key.
+pub const LOCAL_PROVIDER: &str = "local";
+
 /// Looks up keys by the name of the provider, when a request needs one.
 ///
 /// It is asked for every request, so keys may expire. Closures are resolvers.

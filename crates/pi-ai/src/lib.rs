@@ -5,12 +5,13 @@
 //! *name* a provider take `pi_core::Provider` and leave the choice to the application.
 //!
 //! Each provider is a plain value that implements [`Provider`](pi_core::Provider). There is no
-//! registry and no global: it is passed in, and swapped by passing in another. Keys come from the
-//! request, from the provider value, or, only if it was made with `from_env`, from the environment.
+//! registry and no global: it is passed in, and swapped by passing in another. [`Providers`] is all
+//! of them as one. Keys come from the request, from the provider value, or, only if it was made with
+//! `from_env`, from the environment.
 //!
 //! ```text
 //! Request ──> OpenAiCompletions ──> AssistantStream ──> TextDelta, ToolCallStart, .., Done | Error
-//!              key, body, headers     deadlines, typed errors, abort by drop or by token
+//!              key, body, headers     retries, deadlines, typed errors, abort by drop or by token
 //! ```
 //!
 //! # Examples
@@ -37,11 +38,11 @@
 //! ```
 //! The same with OpenAI, its key in `OPENAI_API_KEY`:
 //! ```no_run
-//! use pi_ai::OpenAiCompletions;
+//! use pi_ai::Providers;
 //! use pi_core::{Context, Model, Provider, Request};
 //!
 //! let model = Model::new("gpt-4.1", "openai-completions", "openai", "https://api.openai.com/v1");
-//! let reply = OpenAiCompletions::from_env().stream(Request::new(model, Context::default()));
+//! let reply = Providers::from_env().stream(Request::new(model, Context::default()));
 //! ```
 //!
 //! # Errors
@@ -57,22 +58,23 @@
 //! - `openai` (default): [`OpenAiCompletions`], and what goes with local servers.
 //! - `reqwest`: [`HttpClient`]s that use a `reqwest::Client` of the application.
 
-#[cfg(feature = "openai")]
 mod env;
-#[cfg(feature = "openai")]
+mod http_provider;
 mod keys;
 #[cfg(feature = "openai")]
 mod local;
 #[cfg(feature = "openai")]
 mod openai_completions;
+mod protocol;
+mod providers;
 
-pub use pi_http::{HttpClient, Limits, Timeouts};
+pub use pi_http::{HttpClient, Limits, RetryPolicy, Timeouts};
 
-#[cfg(feature = "openai")]
 pub use crate::env::key_variables;
+pub use crate::http_provider::HttpProvider;
+pub use crate::keys::{KeyResolver, LOCAL_PROVIDER};
 #[cfg(feature = "openai")]
-pub use crate::keys::KeyResolver;
-#[cfg(feature = "openai")]
-pub use crate::local::{LOCAL_PROVIDER, list_models, local_model, normalize_base_url};
+pub use crate::local::{list_models, local_model, normalize_base_url};
 #[cfg(feature = "openai")]
 pub use crate::openai_completions::OpenAiCompletions;
+pub use crate::providers::Providers;

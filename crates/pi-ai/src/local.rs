@@ -5,10 +5,8 @@ use pi_core::{ErrorKind, Model, ModelCompat, ProviderError, SecretString};
 use pi_http::{Call, HttpClient, shown_url};
 use serde::Deserialize;
 
-use crate::openai_completions::read_error;
-
-/// The provider's name of models made by [`local_model`]. It needs no key.
-pub const LOCAL_PROVIDER: &str = "local";
+use crate::keys::LOCAL_PROVIDER;
+use crate::protocol::read_error;
 
 /// Creates the model of a server that speaks OpenAI's protocol: a text model with unknown limits
 /// and without a price. The address goes through [`normalize_base_url`].

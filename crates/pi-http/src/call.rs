@@ -1,9 +1,10 @@
 //! One request, ready to be sent.
 
 use std::fmt;
+use std::future::Future;
 
 use bytes::Bytes;
-use pi_core::{ErrorKind, ExposeSecret, ProviderError, SecretString};
+use pi_core::{BoxFuture, ErrorKind, ExposeSecret, ProviderError, SecretString};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 
@@ -95,6 +96,38 @@ impl fmt::Debug for Call {
             .field("headers", &names)
             .field("body_bytes", &self.body.as_ref().map(Bytes::len))
             .finish()
+    }
+}
+
+/// Makes the calls of one exchange: the first, and those of the retries.
+///
+/// A [`Call`] is a source that makes itself again. Closures that return a future are sources. A type
+/// of one's own can do once what must not be done for each retry, such as writing the body; a key
+/// should be looked up for each, since it may have expired during the wait.
+pub trait CallSource: Send {
+    /// Makes the call of the next attempt. It is awaited while the stream is polled.
+    ///
+    /// # Errors
+    /// If there is no call to send; the stream ends in this error, without a retry.
+    ///
+    /// # Cancel safety
+    /// Dropping the future drops the source too.
+    fn call(&mut self) -> BoxFuture<'_, Result<Call, ProviderError>>;
+}
+
+impl CallSource for Call {
+    fn call(&mut self) -> BoxFuture<'_, Result<Call, ProviderError>> {
+        Box::pin(std::future::ready(Ok(self.clone())))
+    }
+}
+
+impl<F, R> CallSource for F
+where
+    F: FnMut() -> R + Send,
+    R: Future<Output = Result<Call, ProviderError>> + Send + 'static,
+{
+    fn call(&mut self) -> BoxFuture<'_, Result<Call, ProviderError>> {
+        Box::pin(self())
     }
 }
 

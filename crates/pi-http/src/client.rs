@@ -18,13 +18,14 @@ use crate::body::Body;
 use crate::call::Call;
 use crate::clock::TokioClock;
 use crate::limits::{Limits, Timeouts};
+use crate::retry::{Failure, Retries, RetryPolicy};
 use crate::stream::{ErrorReader, EventStream, Exchange};
 use crate::{failure, head, tls};
 
 /// How long an idle connection is kept for the next request.
 const POOL_IDLE: Duration = Duration::from_secs(90);
 
-/// An HTTP client. Clones are cheap and share connections, limits and clock.
+/// An HTTP client. Clones are cheap and share connections, limits, clock and the budget of retries.
 ///
 /// It follows no redirect, so that a key is never sent to another host. Proxies are taken from the
 /// environment (`HTTPS_PROXY` and the like), except for addresses of this machine, which are always
@@ -39,6 +40,7 @@ struct Shared {
     clock: Arc<dyn Clock>,
     timeouts: Timeouts,
     limits: Limits,
+    retries: Retries,
     /// The connections to other machines.
     network: OnceLock<Result<reqwest::Client, ProviderError>>,
     /// The connections that need neither a proxy nor certificates.
@@ -76,12 +78,23 @@ impl HttpClient {
         &self.shared.limits
     }
 
+    /// Returns when a request is sent again.
+    #[must_use]
+    pub fn retry_policy(&self) -> &RetryPolicy {
+        &self.shared.retries.policy
+    }
+
+    pub(crate) fn retries(&self) -> &Retries {
+        &self.shared.retries
+    }
+
     /// Asks for a stream of events. Nothing is sent until the stream is polled.
     ///
     /// # Events
     /// Those of the decoder, then the stream ends. Every failure is an `Error` event: of the call's
     /// preparation, of the connection, a status other than 2xx, a document in place of an event
-    /// stream, a limit, or what the decoder finds.
+    /// stream, a limit, or what the decoder finds. Before the first content event it is an event only
+    /// when the [`RetryPolicy`] gives up.
     ///
     /// # Cancel safety
     /// All state is in the stream; dropping it stops the request and closes its connection.
@@ -89,18 +102,20 @@ impl HttpClient {
         EventStream::new(self.clone(), exchange)
     }
 
-    /// Sends a call and returns the whole body of its answer, at most
+    /// Sends a call once and returns the whole body of its answer, at most
     /// [`Limits::event_bytes`] of it.
     ///
     /// # Errors
-    /// As in [`stream_events`](Self::stream_events).
+    /// As in [`stream_events`](Self::stream_events), without retries.
     ///
     /// # Cancel safety
     /// Dropping the future stops the request; whether the server has seen it is unknown.
     pub async fn fetch(&self, call: Call, read_error: ErrorReader) -> Result<Bytes, ProviderError> {
-        let mut answer = self.send(call, "application/json").await?;
+        let sent = self.send(call, "application/json").await;
+        let mut answer = sent.map_err(|failure| failure.error)?;
         if !answer.is_success() {
-            return Err(self.refused(answer, Vec::new(), read_error).await);
+            let failure = self.refused(answer, Vec::new(), read_error).await;
+            return Err(failure.error);
         }
         let (limit, socket) = (self.shared.limits.event_bytes, self.shared.timeouts.socket);
         let mut read = Vec::new();
@@ -120,13 +135,9 @@ impl HttpClient {
     }
 
     /// Sends a call and waits for the head of its answer.
-    pub(crate) async fn send(
-        &self,
-        call: Call,
-        accept: &'static str,
-    ) -> Result<Answer, ProviderError> {
+    pub(crate) async fn send(&self, call: Call, accept: &'static str) -> Result<Answer, Failure> {
         if tokio::runtime::Handle::try_current().is_err() {
-            return Err(failure::no_runtime());
+            return Err(failure::no_runtime().into());
         }
         let parts = call.into_parts(accept)?;
         let client = self.connections(&parts.url)?;
@@ -136,25 +147,23 @@ impl HttpClient {
         if let Some(body) = parts.body {
             request = request.body(body);
         }
+        let host = host_and_port(&parts.url);
         let sent = self.shared.clock.monotonic();
         let (phase, limit) = self.shared.timeouts.until_head();
         let error = match self.within(limit, request.send()).await {
             Some(Ok(response)) => {
-                let body_host = host_and_port(&parts.url);
                 return Ok(Answer {
                     head: head::of(&response),
-                    body: Body::new(response, body_host),
+                    body: Body::new(response, host),
                     url: parts.url,
                     sent,
                 });
             }
             Some(Err(error)) => failure::sending(error, &parts.url, self.shared.timeouts.connect),
-            None => {
-                let host = host_and_port(&parts.url);
-                failure::timeout(phase, limit.unwrap_or_default(), &host)
-            }
+            None => failure::timeout(phase, limit.unwrap_or_default(), &host),
         };
-        Err(error.with_elapsed(self.shared.clock.monotonic().saturating_sub(sent)))
+        let error = error.with_elapsed(self.shared.clock.monotonic().saturating_sub(sent));
+        Err(Failure::without_head(error, host))
     }
 
     /// Reads what an answer that is no event stream says. `read` holds the part of the body that
@@ -164,7 +173,7 @@ impl HttpClient {
         mut answer: Answer,
         mut read: Vec<u8>,
         read_error: ErrorReader,
-    ) -> ProviderError {
+    ) -> Failure {
         let limit = self.shared.limits.error_body_bytes;
         // The status is known, so a body that breaks or hangs takes nothing from the error.
         let reading = answer.body.read_to(&mut read, limit);
@@ -174,7 +183,12 @@ impl HttpClient {
             Some(error) => error,
             None => read_error(&answer.head, &read),
         };
-        self.complete(error, &answer)
+        let error = self.complete(error, &answer);
+        let (word, host) = (answer.should_retry(), answer.body.host().to_owned());
+        match answer.is_success() {
+            true => Failure::of_stream(error, false, word, host),
+            false => Failure::of_status(error, word, host),
+        }
     }
 
     /// Adds what the head of the answer says to an error.
@@ -185,12 +199,11 @@ impl HttpClient {
         if let (None, Some(id)) = (error.request_id(), head::request_id(&answer.head)) {
             error = error.with_request_id(id);
         }
-        if error.retry_after().is_none()
-            && let Some(wait) = head::retry_after(&answer.head, self.shared.clock.now())
-        {
+        // What a body says of the wait counts where the headers are silent.
+        if let Some(wait) = head::retry_after(&answer.head, self.shared.clock.now()) {
             error = error.with_retry_after(wait);
         }
-        if let Some(retry) = head::should_retry(&answer.head) {
+        if let Some(retry) = answer.should_retry() {
             error = error.with_retryable(retry);
         }
         error.with_elapsed(self.shared.clock.monotonic().saturating_sub(answer.sent))
@@ -245,6 +258,7 @@ impl fmt::Debug for HttpClient {
         f.debug_struct("HttpClient")
             .field("timeouts", &self.shared.timeouts)
             .field("limits", &self.shared.limits)
+            .field("retry", &self.shared.retries)
             .finish_non_exhaustive()
     }
 }
@@ -255,6 +269,8 @@ pub struct HttpClientBuilder {
     clock: Option<Arc<dyn Clock>>,
     timeouts: Timeouts,
     limits: Limits,
+    retry: RetryPolicy,
+    random: Option<Box<dyn Fn() -> f64 + Send + Sync>>,
     client: Option<reqwest::Client>,
 }
 
@@ -270,6 +286,21 @@ impl HttpClientBuilder {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Sets when a request is sent again.
+    #[must_use]
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.retry = policy;
+        self
+    }
+
+    /// Sets the source of random numbers from 0 to 1 by which the waits before retries vary; a
+    /// generator of the thread by default.
+    #[must_use]
+    pub fn random(mut self, random: impl Fn() -> f64 + Send + Sync + 'static) -> Self {
+        self.random = Some(Box::new(random));
         self
     }
 
@@ -303,6 +334,7 @@ impl HttpClientBuilder {
                 clock: self.clock.unwrap_or_else(|| Arc::new(TokioClock::new())),
                 timeouts: self.timeouts,
                 limits: self.limits,
+                retries: Retries::new(self.retry, self.random),
             }),
         }
     }
@@ -313,6 +345,7 @@ impl fmt::Debug for HttpClientBuilder {
         f.debug_struct("HttpClientBuilder")
             .field("timeouts", &self.timeouts)
             .field("limits", &self.limits)
+            .field("retry", &self.retry)
             .finish_non_exhaustive()
     }
 }
@@ -329,6 +362,11 @@ pub(crate) struct Answer {
 impl Answer {
     pub(crate) fn is_success(&self) -> bool {
         (200..300).contains(&self.head.status)
+    }
+
+    /// Returns the provider's word on whether to try again.
+    pub(crate) fn should_retry(&self) -> Option<bool> {
+        head::should_retry(&self.head)
     }
 
     fn redirect(&self) -> Option<ProviderError> {

@@ -67,6 +67,11 @@ impl Deadlines {
         self.has_content = true;
     }
 
+    /// Returns true once there was a content event.
+    pub(crate) fn has_content(&self) -> bool {
+        self.has_content
+    }
+
     /// Returns the limit that has passed, once one has.
     pub(crate) fn poll_passed(&mut self, cx: &mut Context<'_>) -> Poll<(Phase, Duration)> {
         loop {

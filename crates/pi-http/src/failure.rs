@@ -149,7 +149,7 @@ fn root_cause(error: &(dyn Error + 'static)) -> String {
         .unwrap_or_default()
 }
 
-/// Writes a limit for people: `120 s`, `0.25 s`.
-fn seconds(limit: Duration) -> String {
+/// Writes a duration for people: `120 s`, `0.25 s`.
+pub(crate) fn seconds(limit: Duration) -> String {
     format!("{} s", limit.as_secs_f64())
 }

@@ -1,15 +1,15 @@
 //! The HTTP transport of model providers: one shared client, one stream of events per request,
-//! deadlines, and failures that say what to do.
+//! deadlines, retries, and failures that say what to do.
 //!
 //! **Who should depend on this:** authors of provider crates that speak HTTP. Applications use
 //! `pi-ai`, which builds on it.
 //!
-//! It knows no vendor: what to send comes in as a [`Call`], what comes back is read by the
+//! It knows no vendor: what to send comes from a [`CallSource`], what comes back is read by the
 //! [`Decoder`](pi_ai_wire::codec::Decoder) and the [`ErrorReader`] that the provider hands in. It
 //! follows no redirect, keeps no cookie, reads no key and spawns no task of its own.
 //!
 //! ```text
-//! Exchange { call, decoder, read_error } --HttpClient::stream_events--> EventStream
+//! Exchange { calls, decoder, read_error } --HttpClient::stream_events--> EventStream
 //!
 //! poll_next: socket --Bytes--> SseDecoder --frame--> Decoder --AssistantEvent--> who polled
 //! ```
@@ -17,25 +17,26 @@
 //! There is no channel or queue between the socket and who polls: a slow reader slows the socket,
 //! and dropping the stream closes it.
 //!
+//! A request that fails before its first content event is sent again as the [`RetryPolicy`] says.
+//! After it, what was shown is kept and the failure ends the stream: nothing is asked twice silently.
+//!
 //! # Examples
-//! A provider in a dozen lines. `decoder` and `read_error` belong to the protocol.
+//! A provider in a dozen lines. `new_decoder` and `read_error` belong to the protocol.
 //! ```no_run
 //! use pi_ai_wire::codec::Decoder;
 //! use pi_core::{AssistantMessage, AssistantStream, Request, SecretString};
 //! use pi_http::{Call, ErrorReader, Exchange, HttpClient};
 //!
-//! fn stream(
+//! fn stream<D: Decoder + 'static>(
 //!     client: &HttpClient,
 //!     request: &Request,
 //!     key: SecretString,
-//!     decoder: impl Decoder + 'static,
+//!     new_decoder: impl Fn() -> D + Send + 'static,
 //!     read_error: ErrorReader,
 //! ) -> AssistantStream {
 //!     let url = format!("{}/chat/completions", request.model.base_url);
-//!     let call = async move {
-//!         Ok(Call::post(url, "{\"stream\":true}").with_bearer(&key))
-//!     };
-//!     let exchange = Exchange::new(request.model.clone(), call, decoder, read_error);
+//!     let call = Call::post(url, "{\"stream\":true}").with_bearer(&key);
+//!     let exchange = Exchange::new(request.model.clone(), call, new_decoder, read_error);
 //!     let seed = AssistantMessage::empty(&request.model, client.clock().now());
 //!     AssistantStream::from_source(seed, client.stream_events(exchange))
 //! }
@@ -59,12 +60,14 @@ mod deadlines;
 mod failure;
 mod head;
 mod limits;
+mod retry;
 mod stream;
 mod tls;
 
 pub use crate::address::{is_loopback, shown_url};
-pub use crate::call::Call;
+pub use crate::call::{Call, CallSource};
 pub use crate::client::{HttpClient, HttpClientBuilder};
 pub use crate::clock::TokioClock;
 pub use crate::limits::{Limits, Timeouts};
+pub use crate::retry::RetryPolicy;
 pub use crate::stream::{ErrorReader, EventStream, Exchange};

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_core::Stream;
@@ -16,9 +16,10 @@ use pi_core::{
     ResponseHead, ResponseHook,
 };
 
-use crate::call::Call;
+use crate::call::CallSource;
 use crate::client::{Answer, HttpClient, too_large};
 use crate::deadlines::Deadlines;
+use crate::retry::{Failure, Next};
 use crate::{failure, head};
 
 /// Reads the error of an answer that is no event stream: a status other than 2xx, or a document in
@@ -31,31 +32,42 @@ pub type ErrorReader = fn(&ResponseHead, &[u8]) -> ProviderError;
 /// What one stream of events needs.
 pub struct Exchange<D> {
     model: Arc<Model>,
-    call: BoxFuture<'static, Result<Call, ProviderError>>,
-    decoder: D,
+    /// `None` while it is asked.
+    calls: Option<Box<dyn CallSource>>,
+    new_decoder: Box<dyn Fn() -> D + Send>,
     read_error: ErrorReader,
     on_response: Option<ResponseHook>,
+    max_retry_delay: Option<Duration>,
 }
 
 impl<D> Exchange<D> {
-    /// Creates a value. `call` is awaited when the stream is polled, so it is the place to look up
-    /// keys and to run hooks.
+    /// Creates a value. `calls` is asked when the stream is polled, so it is the place to look up
+    /// keys and to run hooks. Each attempt is read by a decoder of its own.
     pub fn new(
         model: impl Into<Arc<Model>>,
-        call: impl Future<Output = Result<Call, ProviderError>> + Send + 'static,
-        decoder: D,
+        calls: impl CallSource + 'static,
+        new_decoder: impl Fn() -> D + Send + 'static,
         read_error: ErrorReader,
     ) -> Self {
         Self {
             model: model.into(),
-            call: Box::pin(call),
-            decoder,
+            calls: Some(Box::new(calls)),
+            new_decoder: Box::new(new_decoder),
             read_error,
             on_response: None,
+            max_retry_delay: None,
         }
     }
 
-    /// Sets the hook that sees the head of the response, whatever its status.
+    /// Sets the longest wait between retries that the server may ask for, in place of the client's
+    /// [`max_retry_delay`](crate::RetryPolicy::max_retry_delay). Zero means no limit.
+    #[must_use]
+    pub fn with_max_retry_delay(mut self, limit: Option<Duration>) -> Self {
+        self.max_retry_delay = limit;
+        self
+    }
+
+    /// Sets the hook that sees the head of each response, whatever its status.
     #[must_use]
     pub fn with_response_hook(mut self, hook: Option<ResponseHook>) -> Self {
         self.on_response = hook;
@@ -76,29 +88,42 @@ impl<D> fmt::Debug for Exchange<D> {
 /// It ends with one `Done` or `Error`, at once, even if the body goes on. See
 /// [`HttpClient::stream_events`].
 ///
+/// What comes before the first content event is handed on as it comes, so a reply that is asked for
+/// again may wait long after its `Start`; there is no second `Start`.
+///
 /// # Cancel safety
-/// All state is in this value; dropping it closes the connection.
+/// All state is in this value; dropping it closes the connection and ends a wait.
 pub struct EventStream<D> {
     client: HttpClient,
-    model: Arc<Model>,
+    exchange: Exchange<D>,
     decoder: D,
-    read_error: ErrorReader,
     sse: SseDecoder,
     /// The events of the frame that was read last.
     events: VecDeque<AssistantEvent>,
     state: State,
+    /// When the first attempt began, by the clock.
+    began: Option<Duration>,
+    retries: u32,
+    has_started: bool,
 }
 
 enum State {
+    /// An attempt is to be made.
+    Idle,
     /// Waiting for the head of the response.
-    Opening(BoxFuture<'static, Result<Answer, ProviderError>>),
+    Opening(Opening),
     /// Reading the event stream.
     Reading(Box<Reading>),
     /// Reading the document that came in place of an event stream.
-    Refused(BoxFuture<'static, ProviderError>),
+    Refused(BoxFuture<'static, Failure>),
+    /// Waiting to ask again.
+    Waiting(BoxFuture<'static, ()>),
     /// The closing event is in the queue or was returned.
     Ended,
 }
+
+/// Asks, and gives back the source of calls.
+type Opening = BoxFuture<'static, (Box<dyn CallSource>, Result<Answer, Failure>)>;
 
 struct Reading {
     answer: Answer,
@@ -122,44 +147,38 @@ impl<D> Unpin for EventStream<D> {}
 
 impl<D: Decoder> EventStream<D> {
     pub(crate) fn new(client: HttpClient, exchange: Exchange<D>) -> Self {
-        let limits = *client.limits();
-        let Exchange {
-            model,
-            call,
-            decoder,
-            read_error,
-            on_response,
-        } = exchange;
-        let opening = open(
-            client.clone(),
-            Arc::clone(&model),
-            call,
-            read_error,
-            on_response,
-        );
         Self {
+            decoder: (exchange.new_decoder)(),
+            sse: framer(&client),
             client,
-            model,
-            decoder,
-            read_error,
-            sse: SseDecoder::new()
-                .with_max_line_bytes(limits.line_bytes)
-                .with_max_event_bytes(limits.event_bytes),
+            exchange,
             events: VecDeque::new(),
-            state: State::Opening(Box::pin(opening)),
+            state: State::Idle,
+            began: None,
+            retries: 0,
+            has_started: false,
         }
     }
 
     /// Goes one step: the queue then holds an event or the state has moved.
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match &mut self.state {
-            State::Opening(opening) => match ready!(opening.as_mut().poll(cx)) {
-                Ok(answer) => self.state = State::Reading(Box::new(self.begin(answer))),
-                Err(error) => self.fail(error),
-            },
+            State::Idle => self.open(),
+            State::Opening(opening) => {
+                let (calls, result) = ready!(opening.as_mut().poll(cx));
+                self.exchange.calls = Some(calls);
+                match result {
+                    Ok(answer) => self.state = State::Reading(Box::new(self.begin(answer))),
+                    Err(failure) => self.attempt_failed(failure),
+                }
+            }
             State::Refused(refused) => {
-                let error = ready!(refused.as_mut().poll(cx));
-                self.fail(error);
+                let failure = ready!(refused.as_mut().poll(cx));
+                self.attempt_failed(failure);
+            }
+            State::Waiting(wait) => {
+                ready!(wait.as_mut().poll(cx));
+                self.state = State::Idle;
             }
             State::Reading(reading) => {
                 let frame = match reading.at_end {
@@ -169,20 +188,40 @@ impl<D: Decoder> EventStream<D> {
                 match frame {
                     Ok(Some(frame)) => {
                         let result = self.decoder.frame(&frame, &mut self.events);
-                        self.decoded(result);
+                        self.decoded(result, false);
                     }
-                    Ok(None) if reading.at_end => match self.decoder.finish(&mut self.events) {
-                        // A decoder that closes nothing is closed by the stream's owner.
-                        Ok(()) => self.state = State::Ended,
-                        Err(error) => self.fail(error),
-                    },
+                    Ok(None) if reading.at_end => {
+                        let result = self.decoder.finish(&mut self.events);
+                        self.decoded(result, true);
+                    }
                     Ok(None) => return self.poll_body(cx),
-                    Err(error) => self.fail(framing(error)),
+                    Err(error) => {
+                        let is_cut = reading.at_end;
+                        self.broke_off(framing(error), is_cut);
+                    }
                 }
             }
             State::Ended => {}
         }
         Poll::Ready(())
+    }
+
+    /// Makes the next attempt.
+    fn open(&mut self) {
+        // The source of calls is away only while an attempt is being made.
+        let Some(calls) = self.exchange.calls.take() else {
+            self.state = State::Ended;
+            return;
+        };
+        self.began
+            .get_or_insert_with(|| self.client.clock().monotonic());
+        self.state = State::Opening(Box::pin(open(
+            self.client.clone(),
+            Arc::clone(&self.exchange.model),
+            calls,
+            self.exchange.read_error,
+            self.exchange.on_response.clone(),
+        )));
     }
 
     fn begin(&self, answer: Answer) -> Reading {
@@ -204,7 +243,7 @@ impl<D: Decoder> EventStream<D> {
             Ok(Step::Bytes) => {}
             Ok(Step::Document(start)) => {
                 if let State::Reading(reading) = std::mem::replace(&mut self.state, State::Ended) {
-                    let (client, read_error) = (self.client.clone(), self.read_error);
+                    let (client, read_error) = (self.client.clone(), self.exchange.read_error);
                     self.state = State::Refused(Box::pin(async move {
                         client
                             .refused(reading.answer, start.to_vec(), read_error)
@@ -212,37 +251,71 @@ impl<D: Decoder> EventStream<D> {
                     }));
                 }
             }
-            Err(error) => self.fail(error),
+            Err(error) => self.broke_off(error, false),
         }
         Poll::Ready(())
     }
 
-    /// Takes note of what the decoder made of its input.
-    fn decoded(&mut self, result: Result<(), ProviderError>) {
+    /// Takes note of what the decoder made of its input, which may be the end of the body.
+    fn decoded(&mut self, result: Result<(), ProviderError>, at_end: bool) {
+        let State::Reading(reading) = &mut self.state else {
+            return;
+        };
+        let is_ended = result.is_ok() && (at_end || self.decoder.is_ended());
+        let is_content = self.events.iter().any(AssistantEvent::is_content);
+        if (is_content || is_ended) && !reading.deadlines.has_content() {
+            self.client.retries().succeeded(reading.answer.body.host());
+        }
+        if is_content {
+            reading.deadlines.content();
+        }
         match result {
-            Err(error) => self.fail(error),
-            Ok(()) if self.decoder.is_ended() => self.state = State::Ended,
-            Ok(()) => {
-                let State::Reading(reading) = &mut self.state else {
-                    return;
-                };
-                if self.events.iter().any(AssistantEvent::is_content) {
-                    reading.deadlines.content();
-                }
+            Err(error) => self.broke_off(error, at_end),
+            // A decoder that closes nothing is closed by the stream's owner.
+            Ok(()) if is_ended => self.state = State::Ended,
+            Ok(()) => {}
+        }
+    }
+
+    /// Ends a reply that failed while it was read; `is_cut` tells that its body is at its end.
+    fn broke_off(&mut self, mut error: ProviderError, is_cut: bool) {
+        let State::Reading(reading) = &self.state else {
+            return self.fail(error);
+        };
+        let answer = &reading.answer;
+        if let (None, Some(id)) = (error.request_id(), head::request_id(&answer.head)) {
+            error = error.with_request_id(id);
+        }
+        if reading.deadlines.has_content() {
+            return self.fail(error);
+        }
+        let host = answer.body.host().to_owned();
+        let failure = Failure::of_stream(error, is_cut, answer.should_retry(), host);
+        self.attempt_failed(failure);
+    }
+
+    /// Waits to ask again, or ends the stream. Nothing of the reply has been shown but its `Start`.
+    fn attempt_failed(&mut self, failure: Failure) {
+        let (made, cap) = (self.retries, self.exchange.max_retry_delay);
+        match self.client.retries().next(failure, made, cap) {
+            Next::Fail(error) => self.fail(error),
+            Next::Wait(wait) => {
+                self.retries += 1;
+                self.decoder = (self.exchange.new_decoder)();
+                self.sse = framer(&self.client);
+                self.state = State::Waiting(self.client.clock().sleep(wait));
             }
         }
     }
 
     /// Lets go of the connection and puts the closing event behind those that are still queued.
     fn fail(&mut self, mut error: ProviderError) {
-        if let State::Reading(reading) = &self.state {
+        if let Some(began) = self.began {
             let now = self.client.clock().monotonic();
-            error = error.with_elapsed(now.saturating_sub(reading.answer.sent));
-            if let (None, Some(id)) = (error.request_id(), head::request_id(&reading.answer.head)) {
-                error = error.with_request_id(id);
-            }
+            error = error.with_elapsed(now.saturating_sub(began));
         }
-        let error = error.with_model(&self.model.provider, &self.model.id);
+        let model = &self.exchange.model;
+        let error = error.with_model(&model.provider, &model.id);
         let Progress {
             usage, response_id, ..
         } = self.decoder.progress();
@@ -297,6 +370,11 @@ impl<D: Decoder> Stream for EventStream<D> {
         let this = &mut *self;
         loop {
             if let Some(event) = this.events.pop_front() {
+                if matches!(event, AssistantEvent::Start)
+                    && std::mem::replace(&mut this.has_started, true)
+                {
+                    continue;
+                }
                 if event.is_terminal() {
                     this.state = State::Ended;
                     this.events.clear();
@@ -326,27 +404,43 @@ impl<D: Decoder> EventSource for EventStream<D> {
 impl<D> fmt::Debug for EventStream<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match self.state {
+            State::Idle => "idle",
             State::Opening(_) => "opening",
             State::Reading(_) => "reading",
             State::Refused(_) => "refused",
+            State::Waiting(_) => "waiting",
             State::Ended => "ended",
         };
         f.debug_struct("EventStream")
-            .field("model", &self.model.id)
+            .field("model", &self.exchange.model.id)
             .field("state", &state)
+            .field("retries", &self.retries)
             .finish_non_exhaustive()
     }
 }
 
-/// Sends the call and returns its answer if that may be an event stream.
+/// Makes one attempt.
 async fn open(
     client: HttpClient,
     model: Arc<Model>,
-    call: BoxFuture<'static, Result<Call, ProviderError>>,
+    mut calls: Box<dyn CallSource>,
     read_error: ErrorReader,
     on_response: Option<ResponseHook>,
-) -> Result<Answer, ProviderError> {
-    let answer = client.send(call.await?, "text/event-stream").await?;
+) -> (Box<dyn CallSource>, Result<Answer, Failure>) {
+    let result = ask(&client, model, &mut *calls, read_error, on_response).await;
+    (calls, result)
+}
+
+/// Sends the next call and returns its answer if that may be an event stream.
+async fn ask(
+    client: &HttpClient,
+    model: Arc<Model>,
+    calls: &mut dyn CallSource,
+    read_error: ErrorReader,
+    on_response: Option<ResponseHook>,
+) -> Result<Answer, Failure> {
+    let call = calls.call().await?;
+    let answer = client.send(call, "text/event-stream").await?;
     if let Some(hook) = on_response {
         hook.call(answer.head.clone(), model)
             .await
@@ -362,6 +456,13 @@ async fn open(
         true => Ok(answer),
         false => Err(client.refused(answer, Vec::new(), read_error).await),
     }
+}
+
+fn framer(client: &HttpClient) -> SseDecoder {
+    let limits = client.limits();
+    SseDecoder::new()
+        .with_max_line_bytes(limits.line_bytes)
+        .with_max_event_bytes(limits.event_bytes)
 }
 
 /// Returns true if a body that begins so is JSON or HTML: no line of an event stream does. The

@@ -4,3 +4,5 @@
 mod local;
 #[cfg(test)]
 mod openai_completions;
+#[cfg(test)]
+mod providers;

@@ -1,9 +1,11 @@
 //! The provider for `openai-completions`.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use pi_ai::OpenAiCompletions;
+use pi_ai::{HttpClient, OpenAiCompletions, RetryPolicy};
 use pi_core::{
     CancellationToken, Context, ErrorKind, HookError, Message, Model, PayloadHook, Provider,
     ProviderError, Request, SecretString, StopReason, UserMessage,
@@ -239,12 +241,92 @@ async fn answers_that_are_no_stream_are_typed_errors() {
         ),
     ] {
         let server = server_with(answer.insert_header("x-request-id", "q1")).await;
-        let error = fail(&OpenAiCompletions::new(), request(&server)).await;
+        let client = HttpClient::builder().retry(RetryPolicy::off()).build();
+        let provider = OpenAiCompletions::new().with_client(client);
+        let error = fail(&provider, request(&server)).await;
         assert_eq!(*error.kind(), kind, "{error:?}");
         assert!(error.message().contains(text), "{error}");
         assert_eq!((error.provider(), error.model()), ("openai", "gpt-test"));
         let stored = serde_json::to_value(error.info()).unwrap();
         assert!(!stored.to_string().contains("secret"));
+    }
+}
+
+/// A client whose own waits take no time.
+fn hasty() -> HttpClient {
+    let mut policy = RetryPolicy::default();
+    policy.base_delay = Duration::ZERO;
+    HttpClient::builder().retry(policy).build()
+}
+
+#[tokio::test]
+async fn a_retry_looks_up_the_key_again_and_sends_the_same_body() {
+    let server = MockServer::start().await;
+    let endpoint = || Mock::given(method("POST")).and(path("/v1/chat/completions"));
+    endpoint()
+        .respond_with(ResponseTemplate::new(503))
+        .up_to_n_times(2)
+        .mount(&server)
+        .await;
+    endpoint()
+        .respond_with(ResponseTemplate::new(200).set_body_raw(TEXT, "text/event-stream"))
+        .mount(&server)
+        .await;
+    let (keys, payloads) = (AtomicU32::new(0), Arc::new(AtomicU32::new(0)));
+    let provider = OpenAiCompletions::new()
+        .with_client(hasty())
+        .with_key_resolver(move |_: String| {
+            let number = keys.fetch_add(1, Ordering::Relaxed);
+            std::future::ready(Ok(Some(SecretString::from(format!("key-{number}")))))
+        });
+    let mut request = request(&server);
+    let seen = Arc::clone(&payloads);
+    request.options.on_payload = Some(PayloadHook::new(move |mut body: Value, _| {
+        body["number"] = json!(seen.fetch_add(1, Ordering::Relaxed));
+        std::future::ready(Ok(Some(body)))
+    }));
+    let message = provider.stream(request).finish().await.unwrap();
+    assert_eq!(message.text(), "Hello");
+    assert_eq!(payloads.load(Ordering::Relaxed), 1);
+    let received = server.received_requests().await.unwrap();
+    let sent: Vec<_> = received
+        .iter()
+        .map(|request| request.headers["authorization"].to_str().unwrap())
+        .collect();
+    assert_eq!(sent, ["Bearer key-0", "Bearer key-1", "Bearer key-2"]);
+    assert!(
+        received
+            .iter()
+            .all(|request| request.body == received[0].body)
+    );
+}
+
+#[tokio::test]
+async fn the_longest_wait_is_an_option_of_the_request() {
+    let busy = ResponseTemplate::new(429).insert_header("retry-after", "2");
+    let server = server_with(busy).await;
+    let mut request = request(&server);
+    request.options.max_retry_delay_ms = Some(1_000);
+    let error = fail(&OpenAiCompletions::new(), request).await;
+    assert_eq!(*error.kind(), ErrorKind::RateLimited);
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(2)));
+    assert!(
+        error.message().contains("longer than the limit of 1 s"),
+        "{error}"
+    );
+    assert_eq!(server.received_requests().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_part_of_the_base_url_that_nobody_fills_in_is_named() {
+    let model = model("https://gateway.invalid/{PI_TESTS_NO_SUCH_ACCOUNT}/v1".into());
+    for provider in [OpenAiCompletions::new(), OpenAiCompletions::from_env()] {
+        let error = fail(&provider, request_to(model.clone())).await;
+        assert_eq!(*error.kind(), ErrorKind::InvalidRequest);
+        assert!(
+            error.message().contains("PI_TESTS_NO_SUCH_ACCOUNT"),
+            "{error}"
+        );
     }
 }
 

@@ -1,6 +1,7 @@
 //! A clock that is turned by hand.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use pi_core::{BoxFuture, Clock};
@@ -10,14 +11,18 @@ use tokio::sync::watch;
 #[derive(Clone)]
 pub(crate) struct HandClock {
     time: Arc<watch::Sender<Duration>>,
-    sleeps: Arc<Mutex<u64>>,
+    /// The lengths of the sleeps that were begun.
+    sleeps: Arc<watch::Sender<Vec<Duration>>>,
+    /// How many of them `next_sleep` has told.
+    told: Arc<AtomicUsize>,
 }
 
 impl HandClock {
     pub(crate) fn new() -> Self {
         Self {
             time: Arc::new(watch::Sender::new(Duration::ZERO)),
-            sleeps: Arc::default(),
+            sleeps: Arc::new(watch::Sender::new(Vec::new())),
+            told: Arc::default(),
         }
     }
 
@@ -26,8 +31,17 @@ impl HandClock {
     }
 
     /// Returns how many sleeps were begun.
-    pub(crate) fn sleeps(&self) -> u64 {
-        *self.sleeps.lock().unwrap()
+    pub(crate) fn sleeps(&self) -> usize {
+        self.sleeps.borrow().len()
+    }
+
+    /// Waits until a sleep begins that was not told before, and returns its length.
+    pub(crate) async fn next_sleep(&self) -> Duration {
+        let number = self.told.load(Ordering::Relaxed);
+        let mut sleeps = self.sleeps.subscribe();
+        let sleeps = sleeps.wait_for(|sleeps| sleeps.len() > number).await;
+        self.told.store(number + 1, Ordering::Relaxed);
+        sleeps.unwrap()[number]
     }
 }
 
@@ -41,7 +55,7 @@ impl Clock for HandClock {
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
-        *self.sleeps.lock().unwrap() += 1;
+        self.sleeps.send_modify(|sleeps| sleeps.push(duration));
         let mut time = self.time.subscribe();
         let until = self.monotonic() + duration;
         Box::pin(async move {

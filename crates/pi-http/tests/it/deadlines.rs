@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
 use pi_core::{AssistantStream, ErrorKind, Phase, ProviderError};
-use pi_http::{HttpClient, Timeouts};
+use pi_http::{HttpClient, RetryPolicy, Timeouts};
 
 use crate::clock::HandClock;
 use crate::server::{Act, Server, chunk, chunked};
@@ -14,7 +14,10 @@ const LIMIT: Duration = Duration::from_secs(120);
 const CONTENT_LIMIT: Duration = Duration::from_secs(600);
 
 fn client(clock: &HandClock) -> HttpClient {
-    HttpClient::builder().clock(clock.clone()).build()
+    HttpClient::builder()
+        .clock(clock.clone())
+        .retry(RetryPolicy::off())
+        .build()
 }
 
 /// Lets the stream wait until it sleeps, then lets time pass.
@@ -162,7 +165,10 @@ async fn f02_a_connection_that_is_never_made_times_out() {
     // Nobody accepts here: the queue of the socket is full after its first connection.
     let mut timeouts = Timeouts::off();
     timeouts.connect = Some(Duration::from_millis(50));
-    let client = HttpClient::builder().timeouts(timeouts).build();
+    let client = HttpClient::builder()
+        .timeouts(timeouts)
+        .retry(RetryPolicy::off())
+        .build();
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(1).unwrap();

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use pi_core::ErrorKind;
-use pi_http::{Call, HttpClient, Limits};
+use pi_http::{Call, HttpClient, Limits, RetryPolicy};
 use tokio::net::TcpListener;
 
 use crate::server::{Act, Server, answer, chunked, head, last_chunk};
-use crate::words::{ask, exchange_of, outcome, read_error};
+use crate::words::{ask, exchange_of, once, outcome, read_error};
 
 #[tokio::test]
 async fn f01_a_refused_connection_names_host_and_port_only() {
@@ -15,7 +15,7 @@ async fn f01_a_refused_connection_names_host_and_port_only() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let url = format!("http://me:s3cret@{address}/v1?key=s3cret");
-    let (text, error) = outcome(&HttpClient::new(), &url).await;
+    let (text, error) = outcome(&once(), &url).await;
     let error = error.unwrap();
     assert_eq!(
         (*error.kind() == ErrorKind::Connect, &*text),
@@ -33,7 +33,7 @@ async fn f01_a_refused_connection_names_host_and_port_only() {
 
 #[tokio::test]
 async fn f01_a_name_that_does_not_resolve_is_a_connect_error() {
-    let (_, error) = outcome(&HttpClient::new(), "http://nosuch.localhost.invalid:1/v1").await;
+    let (_, error) = outcome(&once(), "http://nosuch.localhost.invalid:1/v1").await;
     let error = error.unwrap();
     assert_eq!(*error.kind(), ErrorKind::Connect, "{error:?}");
     assert_eq!(
@@ -52,7 +52,7 @@ async fn f18_a_server_without_tls_is_a_tls_error() {
             let _ = tokio::io::AsyncWriteExt::write_all(&mut socket, text).await;
         }
     });
-    let (_, error) = outcome(&HttpClient::new(), &format!("https://localhost:{port}/v1")).await;
+    let (_, error) = outcome(&once(), &format!("https://localhost:{port}/v1")).await;
     let error = error.unwrap();
     assert_eq!(*error.kind(), ErrorKind::Tls, "{error:?}");
     assert!(!error.is_retryable());
@@ -61,7 +61,7 @@ async fn f18_a_server_without_tls_is_a_tls_error() {
 #[tokio::test]
 async fn f06_a_reset_before_the_head_is_a_transport_error() {
     let server = Server::start([Act::Reset]).await;
-    let (_, error) = outcome(&HttpClient::new(), &server.url).await;
+    let (_, error) = outcome(&once(), &server.url).await;
     let error = error.unwrap();
     assert_eq!(*error.kind(), ErrorKind::Transport, "{error:?}");
     assert!(error.message().contains("before it answered"), "{error}");
@@ -78,7 +78,7 @@ async fn f07_f10_a_body_that_breaks_keeps_what_came() {
     ] {
         let server = Server::start(script).await;
         server.open_gate();
-        let (text, error) = outcome(&HttpClient::new(), &server.url).await;
+        let (text, error) = outcome(&once(), &server.url).await;
         let error = error.unwrap();
         assert_eq!(*error.kind(), ErrorKind::Transport, "{name}: {error:?}");
         assert!(error.is_retryable(), "{name}");
@@ -99,7 +99,7 @@ async fn f08_a_clean_end_without_terminal_event_is_an_error() {
         ),
     ] {
         let server = Server::start([chunked(&[body]), vec![last_chunk()]].concat()).await;
-        let (text, error) = outcome(&HttpClient::new(), &server.url).await;
+        let (text, error) = outcome(&once(), &server.url).await;
         let error = error.unwrap();
         assert_eq!(*error.kind(), ErrorKind::Protocol);
         assert_eq!((error.message(), &*text), (message, "a"));
@@ -111,7 +111,7 @@ async fn f08_a_clean_end_without_terminal_event_is_an_error() {
 #[tokio::test]
 async fn f34_an_error_of_the_decoder_comes_behind_its_events() {
     let server = Server::start(chunked(&["data: a\n\ndata: !\n\ndata: b\n\n"])).await;
-    let (text, error) = outcome(&HttpClient::new(), &server.url).await;
+    let (text, error) = outcome(&once(), &server.url).await;
     assert_eq!(*error.unwrap().kind(), ErrorKind::Overloaded);
     assert_eq!(text, "a");
 }
@@ -125,7 +125,7 @@ async fn f12_a_status_is_read_by_the_protocol_and_completed_from_the_head() {
         ("500 Oops", ErrorKind::Server),
     ] {
         let server = Server::start(answer(status, headers, "why")).await;
-        let (_, error) = outcome(&HttpClient::new(), &server.url).await;
+        let (_, error) = outcome(&once(), &server.url).await;
         let error = error.unwrap();
         let code = status[..3].parse().ok();
         assert_eq!((error.kind(), error.status()), (&kind, code));
@@ -140,7 +140,7 @@ async fn the_word_of_the_server_on_retries_wins() {
     for (value, expected) in [("false", false), ("true", true), ("maybe", true)] {
         let headers = format!("x-should-retry: {value}\r\n");
         let server = Server::start(answer("500 Oops", &headers, "")).await;
-        let (_, error) = outcome(&HttpClient::new(), &server.url).await;
+        let (_, error) = outcome(&once(), &server.url).await;
         assert_eq!(error.unwrap().is_retryable(), expected, "{value}");
     }
 }
@@ -149,7 +149,10 @@ async fn the_word_of_the_server_on_retries_wins() {
 async fn f12_of_a_long_error_body_the_first_part_is_read() {
     let mut limits = Limits::default();
     limits.error_body_bytes = 10;
-    let client = HttpClient::builder().limits(limits).build();
+    let client = HttpClient::builder()
+        .limits(limits)
+        .retry(RetryPolicy::off())
+        .build();
     let server = Server::start(answer("500 Oops", "", &"x".repeat(1_000_000))).await;
     let (_, error) = outcome(&client, &server.url).await;
     assert_eq!(error.unwrap().message(), "500 xxxxxxxxxx");
@@ -159,7 +162,7 @@ async fn f12_of_a_long_error_body_the_first_part_is_read() {
 async fn f12_an_error_body_that_breaks_leaves_the_status() {
     let text = "HTTP/1.1 401 Unauthorized\r\ncontent-length: 99\r\n\r\nwhy";
     let server = Server::start([Act::Send(text.into())]).await;
-    let (_, error) = outcome(&HttpClient::new(), &server.url).await;
+    let (_, error) = outcome(&once(), &server.url).await;
     assert_eq!(error.unwrap().message(), "401 why");
 }
 
@@ -174,7 +177,7 @@ async fn f16_a_document_in_place_of_the_stream_is_an_error() {
         script.extend(chunked(&pieces).split_off(1));
         script.push(last_chunk());
         let server = Server::start(script).await;
-        let (_, error) = outcome(&HttpClient::new(), &server.url).await;
+        let (_, error) = outcome(&once(), &server.url).await;
         let error = error.unwrap();
         let document = pieces.concat();
         assert_eq!(
@@ -189,7 +192,7 @@ async fn f16_a_document_in_place_of_the_stream_is_an_error() {
 async fn an_event_stream_of_another_content_type_is_read() {
     let headers = "content-type: application/json\r\n";
     let server = Server::start(answer("200 OK", headers, "data: a\n\ndata: [DONE]\n\n")).await;
-    let (text, error) = outcome(&HttpClient::new(), &server.url).await;
+    let (text, error) = outcome(&once(), &server.url).await;
     assert!(error.is_none(), "{error:?}");
     assert_eq!(text, "a");
 }
@@ -200,7 +203,7 @@ async fn f17_a_redirect_is_not_followed() {
     let location = target.url.replace("http://", "http://me:s3cret@");
     let headers = format!("location: {location}?key=s3cret\r\n");
     let server = Server::start(answer("307 Temporary Redirect", &headers, "")).await;
-    let (_, error) = outcome(&HttpClient::new(), &server.url).await;
+    let (_, error) = outcome(&once(), &server.url).await;
     let error = error.unwrap();
     assert_eq!(
         (error.kind(), error.status()),
@@ -218,7 +221,10 @@ async fn f25_sizes_are_limited() {
     let mut bodies = Limits::default();
     bodies.body_bytes = 100;
     for limits in [lines, bodies] {
-        let client = HttpClient::builder().limits(limits).build();
+        let client = HttpClient::builder()
+            .limits(limits)
+            .retry(RetryPolicy::off())
+            .build();
         let server = Server::start(answer("200 OK", "", &"data: ".repeat(1_000))).await;
         let (_, error) = outcome(&client, &server.url).await;
         assert_eq!(*error.unwrap().kind(), ErrorKind::TooLarge);
@@ -232,7 +238,7 @@ async fn f25_sizes_are_limited() {
 
 #[tokio::test]
 async fn a_call_that_cannot_be_made_ends_the_stream() {
-    let client = HttpClient::new();
+    let client = once();
     for (url, part) in [
         ("localhost:8080", "http://"),
         ("", "not valid"),
@@ -244,7 +250,7 @@ async fn a_call_that_cannot_be_made_ends_the_stream() {
         assert!(error.message().contains(part), "{error}");
     }
     let refused = pi_core::ProviderError::new(ErrorKind::Auth, "no key");
-    let exchange = exchange_of(async move { Err(refused) });
+    let exchange = exchange_of(move || std::future::ready(Err(refused.clone())));
     let error = ask(&client, exchange).finish().await.unwrap_err();
     assert_eq!(*error.kind(), ErrorKind::Auth);
 }

@@ -7,6 +7,8 @@ mod deadlines;
 #[cfg(test)]
 mod failures;
 #[cfg(test)]
+mod retries;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod streaming;

@@ -1,5 +1,6 @@
 //! A server that follows a script, on a socket of this machine.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -19,7 +20,7 @@ pub(crate) enum Act {
     Hold,
 }
 
-/// A running server. It answers every connection by the same script.
+/// A running server. It answers the n-th connection by the n-th script, later ones by the last.
 pub(crate) struct Server {
     pub(crate) url: String,
     gate: Arc<Semaphore>,
@@ -28,8 +29,13 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// Starts a server that answers every connection by the same script.
     pub(crate) async fn start(script: impl Into<Vec<Act>>) -> Self {
-        let script = script.into();
+        Self::start_each([script.into()]).await
+    }
+
+    pub(crate) async fn start_each(scripts: impl IntoIterator<Item = Vec<Act>>) -> Self {
+        let mut scripts: VecDeque<_> = scripts.into_iter().collect();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1/words", listener.local_addr().unwrap());
         let gate = Arc::new(Semaphore::new(0));
@@ -38,7 +44,11 @@ impl Server {
         let gate_of_server = Arc::clone(&gate);
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                let (script, gate) = (script.clone(), Arc::clone(&gate_of_server));
+                let script = match scripts.len() {
+                    0 | 1 => scripts.front().cloned().unwrap_or_default(),
+                    _ => scripts.pop_front().unwrap_or_default(),
+                };
+                let gate = Arc::clone(&gate_of_server);
                 let (request, close) = (request.clone(), close.clone());
                 tokio::spawn(async move {
                     follow(socket, &script, &gate, &request).await;

@@ -39,12 +39,9 @@ async fn a_last_event_without_blank_line_counts_if_it_is_whole() {
 #[tokio::test]
 async fn the_request_carries_headers_and_body() {
     let mut server = Server::start(answer("200 OK", "", "data: [DONE]\n\n")).await;
-    let url = server.url.clone();
-    let call = async move {
-        Ok(Call::post(url, r#"{"a":1}"#)
-            .with_bearer(&SecretString::from("k3y"))
-            .with_header("X-Extra", "1"))
-    };
+    let call = Call::post(&server.url, r#"{"a":1}"#)
+        .with_bearer(&SecretString::from("k3y"))
+        .with_header("X-Extra", "1");
     ask(&HttpClient::new(), exchange_of(call))
         .finish()
         .await

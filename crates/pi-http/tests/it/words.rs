@@ -1,4 +1,5 @@
-//! A protocol for the tests: every data line is a word, `[DONE]` is the end, `!` is an error.
+//! A protocol for the tests: every data line is a word, `start` is the start, `[DONE]` the end, `!`
+//! an error.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use pi_core::{
     AssistantEvent, AssistantMessage, AssistantStream, ErrorKind, Model, Progress, ProviderError,
     ResponseHead, StopReason, Usage,
 };
-use pi_http::{Call, Exchange, HttpClient};
+use pi_http::{Call, CallSource, Exchange, HttpClient, RetryPolicy};
 
 /// The decoder of the protocol.
 #[derive(Default)]
@@ -26,12 +27,18 @@ impl Decoder for Words {
         events: &mut VecDeque<AssistantEvent>,
     ) -> Result<(), ProviderError> {
         let data = frame.data();
+        if data == "start" {
+            events.push_back(AssistantEvent::Start);
+            return Ok(());
+        }
+        if data == "!" {
+            return Err(ProviderError::new(ErrorKind::Overloaded, "overloaded"));
+        }
         if self.words == 0 && !self.is_ended && data != "ping" {
             events.push_back(AssistantEvent::TextStart { content_index: 0 });
         }
         match &*data {
             "ping" => {}
-            "!" => return Err(ProviderError::new(ErrorKind::Overloaded, "overloaded")),
             "[DONE]" => {
                 events.push_back(AssistantEvent::TextEnd {
                     content_index: 0,
@@ -87,18 +94,20 @@ pub(crate) fn read_error(head: &ResponseHead, body: &[u8]) -> ProviderError {
 }
 
 pub(crate) fn exchange(url: &str) -> Exchange<Words> {
-    let call = Call::post(url, "{}");
-    exchange_of(async move { Ok(call) })
+    exchange_of(Call::post(url, "{}"))
 }
 
-pub(crate) fn exchange_of(
-    call: impl Future<Output = Result<Call, ProviderError>> + Send + 'static,
-) -> Exchange<Words> {
-    Exchange::new(model(), call, Words::default(), read_error)
+pub(crate) fn exchange_of(calls: impl CallSource + 'static) -> Exchange<Words> {
+    Exchange::new(model(), calls, Words::default, read_error)
 }
 
 pub(crate) fn model() -> Arc<Model> {
     Arc::new(Model::new("words-1", "words", "tests", ""))
+}
+
+/// Returns a client that sends every request once.
+pub(crate) fn once() -> HttpClient {
+    HttpClient::builder().retry(RetryPolicy::off()).build()
 }
 
 /// Asks a server with a client and lets the stream build its message.

@@ -1,0 +1,259 @@
+//! What the providers over HTTP have in common.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pi_core::{
+    AssistantMessage, AssistantStream, BoxFuture, ErrorKind, Provider, ProviderError, Request,
+    SecretString,
+};
+use pi_http::{Call, CallSource, Exchange, HttpClient, is_loopback};
+
+use crate::env;
+use crate::keys::{KeyResolver, Keys, LOCAL_PROVIDER, Source};
+use crate::protocol::{KeyHeader, Protocol};
+
+/// A provider that speaks one protocol over HTTP, at the address that the model names.
+///
+/// Each protocol has a name for it, such as [`OpenAiCompletions`](crate::OpenAiCompletions). Clones
+/// are cheap and share connections.
+///
+/// # Keys
+/// The key of a request is looked up when its stream is polled, and again for each retry: first
+/// [`StreamOptions::api_key`](pi_core::StreamOptions::api_key), then the key or resolver of this
+/// value, then, only with [`from_env`](Self::from_env), the environment. Without a key the stream
+/// ends in an error of kind `Auth`, except where none is needed: for a server on this machine, for
+/// the provider `local`, and after [`without_key`](Self::without_key). Where the headers of the model
+/// or the options hold a key (`authorization`, `x-api-key`, `cf-aig-authorization`), none is looked
+/// up.
+///
+/// # Retries
+/// What fails before the first content event is sent again, as [`RetryPolicy`](crate::RetryPolicy)
+/// says. A retry looks up the key again and nothing else: the payload hook runs once.
+pub struct HttpProvider<P> {
+    settings: Settings,
+    protocol: PhantomData<fn() -> P>,
+}
+
+/// What all providers over HTTP can be told.
+#[derive(Clone, Default)]
+pub(crate) struct Settings {
+    pub(crate) client: HttpClient,
+    pub(crate) keys: Keys,
+    base_url: Option<String>,
+}
+
+impl<P: Protocol> HttpProvider<P> {
+    /// Creates a provider that knows no key and does not read the environment.
+    #[must_use]
+    pub fn new() -> Self {
+        Settings::default().into()
+    }
+
+    /// Creates a provider that takes keys from the environment, by
+    /// [`key_variables`](crate::key_variables) of the model's provider, where nothing else gives
+    /// one, and the parts of base URLs that stand in braces, such as `{CLOUDFLARE_ACCOUNT_ID}`. The
+    /// environment is read for each request.
+    #[must_use]
+    pub fn from_env() -> Self {
+        let mut settings = Settings::default();
+        settings.keys.use_env = true;
+        settings.into()
+    }
+
+    /// Sets the key for all requests; it replaces a resolver.
+    #[must_use]
+    pub fn with_key(mut self, key: impl Into<SecretString>) -> Self {
+        self.settings.keys.source = Source::Key(key.into());
+        self
+    }
+
+    /// Sets where keys are looked up; it replaces a key.
+    #[must_use]
+    pub fn with_key_resolver(mut self, resolver: impl KeyResolver + 'static) -> Self {
+        self.settings.keys.source = Source::Resolver(Arc::new(resolver));
+        self
+    }
+
+    /// Sends requests for which no key is found without one.
+    #[must_use]
+    pub fn without_key(mut self) -> Self {
+        self.settings.keys.optional = true;
+        self
+    }
+
+    /// Sets the address for all requests, in place of the model's. It is taken as it stands; see
+    /// [`normalize_base_url`](crate::normalize_base_url).
+    #[must_use]
+    pub fn with_base_url(mut self, base_url: impl Into<String>) -> Self {
+        self.settings.base_url = Some(base_url.into());
+        self
+    }
+
+    /// Sets the HTTP client, to share its connections or to change its limits, retries and clock.
+    #[must_use]
+    pub fn with_client(mut self, client: HttpClient) -> Self {
+        self.settings.client = client;
+        self
+    }
+}
+
+impl<P> From<Settings> for HttpProvider<P> {
+    fn from(settings: Settings) -> Self {
+        Self {
+            settings,
+            protocol: PhantomData,
+        }
+    }
+}
+
+impl<P> Clone for HttpProvider<P> {
+    fn clone(&self) -> Self {
+        self.settings.clone().into()
+    }
+}
+
+impl<P: Protocol> Default for HttpProvider<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: Protocol> Provider for HttpProvider<P> {
+    fn stream(&self, request: Request) -> AssistantStream {
+        let model = Arc::clone(&request.model);
+        let client = &self.settings.client;
+        let seed = AssistantMessage::empty(&model, client.clock().now());
+        let abort = request.abort.clone();
+        let options = &request.options;
+        let on_response = options.on_response.clone();
+        let max_retry_delay = options.max_retry_delay_ms.map(Duration::from_millis);
+
+        let model_of_reply = Arc::clone(&model);
+        let new_decoder = move || P::decoder(Arc::clone(&model_of_reply));
+        let calls = Calls::<P> {
+            settings: self.settings.clone(),
+            request,
+            written: None,
+            protocol: PhantomData,
+        };
+        let exchange = Exchange::new(model, calls, new_decoder, P::read_error)
+            .with_response_hook(on_response)
+            .with_max_retry_delay(max_retry_delay);
+        let stream = AssistantStream::from_source(seed, client.stream_events(exchange));
+        match abort {
+            Some(token) => stream.abort_on(token),
+            None => stream,
+        }
+    }
+}
+
+impl<P: Protocol> fmt::Debug for HttpProvider<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let base_url = self.settings.base_url.as_deref();
+        f.debug_struct(P::NAME)
+            .field("base_url", &base_url.map(pi_http::shown_url))
+            .finish_non_exhaustive()
+    }
+}
+
+/// The calls of one request.
+struct Calls<P> {
+    settings: Settings,
+    request: Request,
+    /// The call as it is before the key and the headers, once the body has been written.
+    written: Option<Call>,
+    protocol: PhantomData<fn() -> P>,
+}
+
+impl<P: Protocol> CallSource for Calls<P> {
+    fn call(&mut self) -> BoxFuture<'_, Result<Call, ProviderError>> {
+        Box::pin(self.next())
+    }
+}
+
+impl<P: Protocol> Calls<P> {
+    async fn next(&mut self) -> Result<Call, ProviderError> {
+        let base_url = self.base_url()?;
+        let headers = P::headers(&self.request);
+        let key = self.key(&base_url, KeyHeader::is_among(&headers)).await?;
+        let mut call = match &self.written {
+            Some(call) => call.clone(),
+            None => {
+                let body = payload::<P>(&self.request).await?;
+                self.written
+                    .insert(Call::post(P::url(&base_url), body))
+                    .clone()
+            }
+        };
+        if let Some(key) = key {
+            call = KeyHeader::of::<P>(&self.request.model.provider).add(call, &key);
+        }
+        for (name, value) in headers {
+            call = call.with_header(name, value);
+        }
+        Ok(call)
+    }
+
+    fn base_url(&self) -> Result<String, ProviderError> {
+        let model = &self.request.model;
+        let base_url = self.settings.base_url.as_deref();
+        let base_url = base_url.unwrap_or(&model.base_url);
+        if base_url.trim().is_empty() {
+            let text = format!("model {} has no base URL to send a request to", model.id);
+            return Err(ProviderError::new(ErrorKind::InvalidRequest, text));
+        }
+        let use_env = self.settings.keys.use_env;
+        env::fill_in(base_url, |name| {
+            use_env.then(|| std::env::var(name).ok()).flatten()
+        })
+        .map_err(|name| {
+            let text = format!(
+                "the base URL of {} needs {name}: set it and use from_env(), or set a base URL",
+                model.provider
+            );
+            ProviderError::new(ErrorKind::InvalidRequest, text)
+        })
+    }
+
+    async fn key(
+        &self,
+        base_url: &str,
+        is_written_by_hand: bool,
+    ) -> Result<Option<SecretString>, ProviderError> {
+        if is_written_by_hand {
+            return Ok(None);
+        }
+        let provider = &self.request.model.provider;
+        let is_optional = provider == LOCAL_PROVIDER || is_loopback(base_url);
+        let of_request = self.request.options.api_key.clone();
+        let keys = &self.settings.keys;
+        keys.find(of_request, provider, is_optional).await
+    }
+}
+
+/// Writes the body and shows it to the payload hook.
+async fn payload<P: Protocol>(request: &Request) -> Result<Vec<u8>, ProviderError> {
+    let invalid = |error: serde_json::Error| {
+        let text = "the request cannot be written as JSON";
+        ProviderError::new(ErrorKind::InvalidRequest, text).with_source(error)
+    };
+    let mut replaced = None;
+    if let Some(hook) = &request.options.on_payload {
+        let payload = serde_json::to_value(P::body(request)).map_err(invalid)?;
+        replaced = hook
+            .call(payload, Arc::clone(&request.model))
+            .await
+            .map_err(|error| {
+                ProviderError::new(ErrorKind::Hook, format!("the payload hook failed: {error}"))
+                    .with_source(error)
+            })?;
+    }
+    match replaced {
+        Some(payload) => serde_json::to_vec(&payload),
+        None => serde_json::to_vec(&P::body(request)),
+    }
+    .map_err(invalid)
+}

@@ -1,0 +1,86 @@
+//! What the providers over HTTP differ in.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use pi_ai_wire::codec;
+use pi_ai_wire::errors::{http_error, stream_error};
+use pi_core::{ErrorKind, ExposeSecret, Model, ProviderError, Request, ResponseHead, SecretString};
+use pi_http::Call;
+use serde::Serialize;
+use serde_json::Value;
+
+/// One protocol: its codec, and where it wants the key.
+pub trait Protocol: Send + Sync + 'static {
+    /// The name in `Debug`.
+    const NAME: &'static str;
+    /// The header of the key, where a service has no other wish.
+    const KEY: KeyHeader;
+    /// Reads a response.
+    type Decoder: codec::Decoder + 'static;
+
+    /// Returns the address of the endpoint below a base URL.
+    fn url(base_url: &str) -> String;
+    /// Returns all headers but that of the key, names in lower case.
+    fn headers(request: &Request) -> BTreeMap<String, String>;
+    /// Returns the body.
+    fn body(request: &Request) -> impl Serialize + Send;
+    /// Makes the decoder of one response.
+    fn decoder(model: Arc<Model>) -> Self::Decoder;
+    /// Reads the error of an answer that is no event stream.
+    fn read_error(head: &ResponseHead, body: &[u8]) -> ProviderError {
+        read_error(head, body)
+    }
+}
+
+/// The header that carries a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyHeader {
+    /// The key behind the word `Bearer`.
+    Bearer(&'static str),
+    /// The key alone.
+    Plain(&'static str),
+}
+
+impl KeyHeader {
+    /// The headers that carry keys. Who writes one by hand brings a key.
+    const NAMES: [&'static str; 3] = ["authorization", "cf-aig-authorization", "x-api-key"];
+
+    /// Returns the header that a service wants.
+    pub(crate) fn of<P: Protocol>(provider: &str) -> Self {
+        match provider {
+            // The key is that of the gateway, which holds those of the services behind it.
+            "cloudflare-ai-gateway" => Self::Bearer("cf-aig-authorization"),
+            // They take a token in every protocol.
+            "github-copilot" | "openrouter" => Self::Bearer("authorization"),
+            _ => P::KEY,
+        }
+    }
+
+    /// Returns true if these headers carry a key.
+    pub(crate) fn is_among(headers: &BTreeMap<String, String>) -> bool {
+        Self::NAMES.iter().any(|name| headers.contains_key(*name))
+    }
+
+    /// Adds the key to a call.
+    pub(crate) fn add(self, call: Call, key: &SecretString) -> Call {
+        match self {
+            Self::Bearer(name) => call.with_header(name, format!("Bearer {}", key.expose_secret())),
+            Self::Plain(name) => call.with_header(name, key.expose_secret()),
+        }
+    }
+}
+
+/// Reads the error of an answer that is no event stream.
+pub(crate) fn read_error(head: &ResponseHead, body: &[u8]) -> ProviderError {
+    if !(200..300).contains(&head.status) {
+        return http_error(head.status, body);
+    }
+    match serde_json::from_slice::<Value>(body) {
+        Ok(body) => stream_error(body.get("error").unwrap_or(&body)),
+        Err(_) => {
+            let text = "the answer is no event stream: is the base URL that of an API?";
+            ProviderError::new(ErrorKind::Protocol, text).with_retryable(false)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! All providers that are built in, as one.
+
+use std::fmt;
+use std::sync::Arc;
+
+use pi_core::{AssistantStream, Provider, Request, Router};
+
+use crate::HttpClient;
+use crate::http_provider::Settings;
+use crate::keys::{KeyResolver, Source};
+
+/// All providers that are built in, as one: each request goes to the one that speaks the
+/// [`api`](pi_core::Model::api) of its model. They share one HTTP client.
+///
+/// There is no key for all of them, since that would give the key of one service to another; see
+/// [`with_key_resolver`](Self::with_key_resolver) and
+/// [`StreamOptions::api_key`](pi_core::StreamOptions::api_key).
+///
+/// # Examples
+/// ```
+/// use pi_ai::Providers;
+///
+/// let providers = Providers::from_env();
+/// # let _: &dyn pi_core::Provider = &providers;
+/// ```
+#[derive(Clone, Default)]
+pub struct Providers {
+    settings: Settings,
+}
+
+impl Providers {
+    /// Creates the providers; they know no key and do not read the environment.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Creates the providers; they take keys from the environment, as
+    /// [`HttpProvider::from_env`](crate::HttpProvider::from_env) does.
+    #[must_use]
+    pub fn from_env() -> Self {
+        let mut providers = Self::new();
+        providers.settings.keys.use_env = true;
+        providers
+    }
+
+    /// Sets where keys are looked up, by the name of the model's provider.
+    #[must_use]
+    pub fn with_key_resolver(mut self, resolver: impl KeyResolver + 'static) -> Self {
+        self.settings.keys.source = Source::Resolver(Arc::new(resolver));
+        self
+    }
+
+    /// Sets the HTTP client.
+    #[must_use]
+    pub fn with_client(mut self, client: HttpClient) -> Self {
+        self.settings.client = client;
+        self
+    }
+
+    /// Returns a router to which more APIs can be added.
+    ///
+    /// # Examples
+    /// ```
+    /// let router = pi_ai::Providers::new().router();
+    /// # #[cfg(feature = "openai")]
+    /// assert!(router.apis().any(|api| api == "openai-completions"));
+    /// ```
+    #[must_use]
+    pub fn router(&self) -> Router {
+        let router = Router::new();
+        #[cfg(feature = "openai")]
+        let router = router.with(
+            pi_ai_wire::openai_completions::API,
+            crate::OpenAiCompletions::from(self.settings.clone()),
+        );
+        router
+    }
+}
+
+impl Provider for Providers {
+    fn stream(&self, request: Request) -> AssistantStream {
+        self.router().stream(request)
+    }
+}
+
+impl fmt::Debug for Providers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Providers").field(&self.router()).finish()
+    }
+}
