@@ -1,3 +1,16 @@
 //! Tests that cross crates.
 
+mod agent;
+mod agent_events;
+mod agent_faults;
+mod agent_limits;
+mod agent_properties;
+mod agent_resume;
+mod agent_tools;
 mod conformance_selftest;
+mod events_doc;
+mod examples;
+mod fixtures;
+mod http;
+mod roundtrip;
+mod wire;

@@ -3,6 +3,7 @@
 //!
 //! **Who should depend on this:** nobody outside this repository.
 
+pub mod apis;
 pub mod compare;
 pub mod delivery;
 pub mod matcher;

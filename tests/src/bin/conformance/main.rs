@@ -4,7 +4,6 @@
 //! case. The exit code is 1 if a case failed, 2 if the cases could not be read.
 
 mod agent;
-mod apis;
 mod cases;
 mod dump;
 mod request;

@@ -13,9 +13,9 @@ use pi_core::{AssistantMessage, Model};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::apis::{self, Access, Api};
 use crate::dump::Dump;
 use crate::stream::{Meta, read_request};
+use integration_tests::apis::{self, Access, Api};
 use integration_tests::observe::Observation;
 
 /// How long one request may take.

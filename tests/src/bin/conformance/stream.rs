@@ -14,11 +14,11 @@ use integration_tests::report::{Outcome, Report};
 use integration_tests::server::{Received, Response, Server};
 use integration_tests::stored;
 
-use crate::apis::{self, Access, Api};
 use crate::dump::Dump;
 use crate::request::received_in_stream_case;
 use case::StreamCase;
 pub(crate) use case::{Meta, read_request};
+use integration_tests::apis::{self, Access, Api};
 use integration_tests::observe::Observation;
 
 /// How long one reply may take.

@@ -15,9 +15,9 @@ use tokio::time::Instant;
 
 use super::model::Target;
 use super::{Case, Findings, invariants, replay};
-use crate::apis;
 use answers::{Answer, Answers};
 use facts::Played;
+use integration_tests::apis;
 
 /// How long one step may take, in the time of the run.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::model::Target;
 use super::{Case, Findings, provider};
-use crate::apis;
+use integration_tests::apis;
 
 pub(super) async fn run(case: &Case) -> Result<Findings> {
     let scenario = case.json("scenario.json")?;

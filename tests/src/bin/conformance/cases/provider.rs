@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::model::Target;
 use super::{Case, Findings, deliveries, inputs, invariants, replay};
-use crate::apis::{self, Access, Api};
+use integration_tests::apis::{self, Access, Api};
 use integration_tests::observe::Observation;
 
 /// How long one reply may take.

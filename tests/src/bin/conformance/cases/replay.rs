@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::model::Target;
 use super::{Case, Findings, invariants};
-use crate::apis::{self, Access};
+use integration_tests::apis::{self, Access};
 use integration_tests::observe::Observation;
 
 /// How long one request may take.

@@ -14,7 +14,7 @@ use pi_core::{
 use serde_json::Value;
 
 use super::super::Case;
-use crate::apis::{self, Api};
+use integration_tests::apis::{self, Api};
 
 /// One answer.
 #[derive(Clone)]

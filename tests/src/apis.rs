@@ -9,18 +9,19 @@ use pi_ai_wire::openai_completions;
 use pi_core::{Provider, Request};
 
 /// How to talk one API.
-pub(crate) struct Api {
+#[derive(Debug)]
+pub struct Api {
     /// The name in [`pi_core::Model::api`].
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Makes the decoder of one response.
-    pub(crate) decoder: fn(&Request) -> Box<dyn Decoder>,
+    pub decoder: fn(&Request) -> Box<dyn Decoder>,
     /// Makes the provider.
-    pub(crate) provider: fn(Access) -> Result<Arc<dyn Provider>>,
+    pub provider: fn(Access) -> Result<Arc<dyn Provider>>,
 }
 
 /// How a provider reaches its server.
 #[derive(Debug, Clone)]
-pub(crate) enum Access {
+pub enum Access {
     /// By the address in the model.
     Direct,
     /// All requests go to this local server as the proxy, which sees the whole URL.
@@ -55,6 +56,7 @@ fn client(access: Access) -> Result<HttpClient> {
 }
 
 /// Returns how to talk an API, if this workspace can.
-pub(crate) fn find(name: &str) -> Option<&'static Api> {
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Api> {
     APIS.iter().find(|api| api.name == name)
 }
