@@ -312,7 +312,7 @@ fn steering_at_the_tool_boundary_skips_calls_that_have_not_started() {
 }
 
 #[test]
-fn a_result_of_many_megabytes_is_cut_and_says_so() {
+fn f42_a_result_of_many_megabytes_is_cut_and_says_so() {
     let definition = ToolDefinition::new("big", "Talks.", json!({ "type": "object" }));
     let big = AgentTool::from_fn(definition, |_, _| async {
         Ok(ToolOutput::text("ä".repeat(9 * 1024 * 1024)))

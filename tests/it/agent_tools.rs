@@ -44,16 +44,25 @@ fn parallel_results_leave_in_source_order_as_soon_as_they_can() {
                 .tool_call("c3", "fast", json!({}))
         })
         .turn(|t| t.text("done"));
-    let agent =
-        builder(&provider).tool(gated("slow", &gates)).tool(gated("fast", &gates)).build();
+    let agent = builder(&provider)
+        .tool(gated("slow", &gates))
+        .tool(gated("fast", &gates))
+        .build();
     let recorder = record(&agent);
 
     let mut run = Stepper::new(agent.prompt("Go"));
     assert!(run.step().is_pending());
     gates.open("fast");
     assert!(run.step().is_pending());
-    let ended = recorder.events().iter().filter(|e| e.type_name() == "tool_execution_end").count();
-    assert_eq!(ended, 1, "the refused call at the head has its result, the others wait");
+    let ended = recorder
+        .events()
+        .iter()
+        .filter(|e| e.type_name() == "tool_execution_end")
+        .count();
+    assert_eq!(
+        ended, 1,
+        "the refused call at the head has its result, the others wait"
+    );
     gates.open("slow");
     run.finish().unwrap();
 
@@ -129,11 +138,19 @@ fn one_sequential_tool_makes_its_batch_sequential() {
     for (mode, agent_mode, expected) in [
         (None, ToolExecutionMode::Parallel, 3),
         (None, ToolExecutionMode::Sequential, 1),
-        (Some(ToolExecutionMode::Sequential), ToolExecutionMode::Parallel, 1),
+        (
+            Some(ToolExecutionMode::Sequential),
+            ToolExecutionMode::Parallel,
+            1,
+        ),
     ] {
         let clock = ManualClock::new();
         let running = Arc::new(Mutex::new((0, 0)));
-        let tool = Counting { mode, running: Arc::clone(&running), clock: clock.clone() };
+        let tool = Counting {
+            mode,
+            running: Arc::clone(&running),
+            clock: clock.clone(),
+        };
         let provider = ScriptedProvider::new()
             .turn(|t| {
                 t.tool_call("a", "count", json!({}))
@@ -173,17 +190,41 @@ fn a_tool_sees_coerced_arguments_and_history_the_raw_ones() {
         .turn(|t| t.text("done"));
     let agent = builder(&provider).tool(tool).build();
     block_on(agent.prompt("Go")).unwrap();
-    assert_eq!(seen.lock().unwrap().clone().map(serde_json::Value::Object), Some(json!({ "count": 5 })));
+    assert_eq!(
+        seen.lock().unwrap().clone().map(serde_json::Value::Object),
+        Some(json!({ "count": 5 }))
+    );
     let reply = agent.messages()[1].as_assistant().cloned().unwrap();
-    assert_eq!(reply.tool_calls().next().unwrap().arguments["count"], json!("5"));
+    assert_eq!(
+        reply.tool_calls().next().unwrap().arguments["count"],
+        json!("5")
+    );
 }
 
 #[test]
 fn calls_that_must_not_run_get_an_error_result_and_the_run_goes_on() {
     let cases = [
-        ("unknown tool", json!({}), "nowhere", StopReason::ToolUse, "Tool nowhere not found"),
-        ("invalid arguments", json!({ "text": [1] }), "echo", StopReason::ToolUse, "must be string"),
-        ("output limit", json!({ "text": "x" }), "echo", StopReason::Length, "output token limit"),
+        (
+            "unknown tool",
+            json!({}),
+            "nowhere",
+            StopReason::ToolUse,
+            "Tool nowhere not found",
+        ),
+        (
+            "invalid arguments",
+            json!({ "text": [1] }),
+            "echo",
+            StopReason::ToolUse,
+            "must be string",
+        ),
+        (
+            "output limit",
+            json!({ "text": "x" }),
+            "echo",
+            StopReason::Length,
+            "output token limit",
+        ),
     ];
     for (what, arguments, tool, reason, expected) in cases {
         let provider = ScriptedProvider::new()
@@ -254,7 +295,9 @@ fn hooks_block_edit_and_override() {
     assert_eq!(results[1], "edit:seen");
     assert!(results[2].contains("must be string"), "{}", results[2]);
     assert_eq!(results[3], "fail:hook broke");
-    let AgentMessage::ToolResult(edited) = &agent.messages()[3] else { panic!("no result") };
+    let AgentMessage::ToolResult(edited) = &agent.messages()[3] else {
+        panic!("no result")
+    };
     assert_eq!(edited.details, Some(json!({ "text": "edited" })));
     recorder.check_grammar().unwrap();
 }
@@ -263,14 +306,21 @@ fn hooks_block_edit_and_override() {
 fn an_after_hook_that_fails_becomes_the_result_of_its_call() {
     let provider = ScriptedProvider::new()
         .turn(|t| {
-            t.tool_call("c1", "echo", json!({ "text": "a" }))
-                .tool_call("c2", "echo", json!({ "text": "b" }))
+            t.tool_call("c1", "echo", json!({ "text": "a" })).tool_call(
+                "c2",
+                "echo",
+                json!({ "text": "b" }),
+            )
         })
         .turn(|t| t.text("done"));
     let agent = builder(&provider)
         .tool(echo())
         .after_tool_call(|call| async move {
-            if call.call.id == "c1" { Err("no audit, no result") } else { Ok(ResultOverride::none()) }
+            if call.call.id == "c1" {
+                Err("no audit, no result")
+            } else {
+                Ok(ResultOverride::none())
+            }
         })
         .build();
     let recorder = record(&agent);
@@ -283,7 +333,10 @@ fn an_after_hook_that_fails_becomes_the_result_of_its_call() {
 fn other_calls_go_on_while_an_after_hook_waits() {
     let gates = Gates::new();
     let provider = ScriptedProvider::new()
-        .turn(|t| t.tool_call("c1", "echo", json!({ "text": "a" })).tool_call("c2", "talk", json!({})))
+        .turn(|t| {
+            t.tool_call("c1", "echo", json!({ "text": "a" }))
+                .tool_call("c2", "talk", json!({}))
+        })
         .turn(|t| t.text("done"));
     let definition = ToolDefinition::new("talk", "Reports.", json!({ "type": "object" }));
     let tool_gates = gates.clone();
@@ -314,7 +367,12 @@ fn other_calls_go_on_while_an_after_hook_waits() {
     assert!(run.step().is_pending());
     gates.open("talk");
     assert!(run.step().is_pending());
-    assert!(recorder.events().iter().any(|e| e.type_name() == "tool_execution_update"));
+    assert!(
+        recorder
+            .events()
+            .iter()
+            .any(|e| e.type_name() == "tool_execution_update")
+    );
     gates.open("hook");
     run.finish().unwrap();
     assert_eq!(summary(&agent)[2..4], ["c1:a", "c2:said"]);
@@ -322,7 +380,7 @@ fn other_calls_go_on_while_an_after_hook_waits() {
 }
 
 #[test]
-fn progress_comes_before_the_result_and_never_after_it() {
+fn f43_progress_comes_before_the_result_and_never_after_it() {
     let kept = Arc::new(Mutex::new(None));
     let keep = Arc::clone(&kept);
     let definition = ToolDefinition::new("talk", "Reports.", json!({ "type": "object" }));
@@ -339,14 +397,21 @@ fn progress_comes_before_the_result_and_never_after_it() {
     let recorder = record(&agent);
     let mut run = Stepper::new(agent.prompt("Go"));
     assert!(run.step().is_pending());
-    kept.lock().unwrap().take().unwrap().update(ToolOutput::<()>::text("too late"));
+    kept.lock()
+        .unwrap()
+        .take()
+        .unwrap()
+        .update(ToolOutput::<()>::text("too late"));
     provider.gates().open("late");
     run.finish().unwrap();
     let texts: Vec<String> = recorder
         .events()
         .iter()
         .filter_map(|event| match event {
-            AgentEvent::ToolExecutionUpdate { partial_result: output, .. }
+            AgentEvent::ToolExecutionUpdate {
+                partial_result: output,
+                ..
+            }
             | AgentEvent::ToolExecutionEnd { result: output, .. } => {
                 Some(pi_core::joined_text(&output.content).into_owned())
             }
@@ -400,8 +465,11 @@ fn a_run_ends_after_a_batch_only_if_every_result_says_so() {
         });
         let provider = ScriptedProvider::new()
             .turn(|t| {
-                t.tool_call("c1", "stop", json!({ "end": true }))
-                    .tool_call("c2", "stop", json!({ "end": second }))
+                t.tool_call("c1", "stop", json!({ "end": true })).tool_call(
+                    "c2",
+                    "stop",
+                    json!({ "end": second }),
+                )
             })
             .turn(|t| t.text("more"));
         let agent = builder(&provider).tool(stop).build();
@@ -413,7 +481,11 @@ fn a_run_ends_after_a_batch_only_if_every_result_says_so() {
 #[test]
 fn abort_in_a_before_hook_runs_nothing_and_answers_every_call() {
     let provider = ScriptedProvider::new().turn(|t| {
-        t.tool_call("c1", "echo", json!({ "text": "a" })).tool_call("c2", "echo", json!({ "text": "b" }))
+        t.tool_call("c1", "echo", json!({ "text": "a" })).tool_call(
+            "c2",
+            "echo",
+            json!({ "text": "b" }),
+        )
     });
     let slot: Arc<Mutex<Option<pi_agent::Agent>>> = Arc::default();
     let aborting = Arc::clone(&slot);
@@ -430,17 +502,21 @@ fn abort_in_a_before_hook_runs_nothing_and_answers_every_call() {
     let recorder = record(&agent);
     let outcome = block_on(agent.prompt("Go")).unwrap();
     assert!(matches!(outcome.end, RunEnd::Aborted));
-    assert_eq!(summary(&agent)[2..], ["c1:Operation aborted", "c2:Operation aborted"]);
+    assert_eq!(
+        summary(&agent)[2..],
+        ["c1:Operation aborted", "c2:Operation aborted"]
+    );
     assert_eq!(agent.state().error, None);
     recorder.check_grammar().unwrap();
 }
 
 #[test]
-fn a_tool_that_ignores_an_abort_is_dropped_after_the_grace() {
+fn f42_a_tool_that_never_returns_is_dropped_after_the_grace() {
     let gates = Gates::new();
     let clock = ManualClock::new();
     let provider = ScriptedProvider::new().turn(|t| {
-        t.tool_call("c1", "deaf", json!({})).tool_call("c2", "echo", json!({ "text": "b" }))
+        t.tool_call("c1", "deaf", json!({}))
+            .tool_call("c2", "echo", json!({ "text": "b" }))
     });
     let agent = pi_agent::Agent::builder(provider, model())
         .clock(clock.clone())
@@ -481,7 +557,8 @@ fn open_calls_of_a_stored_reply_are_run_only_if_replay_is_safe() {
         }
     }
     let script = ScriptedProvider::new().turn(|t| {
-        t.tool_call("c1", "safe", json!({})).tool_call("c2", "echo", json!({ "text": "x" }))
+        t.tool_call("c1", "safe", json!({}))
+            .tool_call("c2", "echo", json!({ "text": "x" }))
     });
     let gates = Gates::new();
     let first = builder(&script)
@@ -510,7 +587,11 @@ fn open_calls_of_a_stored_reply_are_run_only_if_replay_is_safe() {
     block_on(agent.continue_run()).unwrap();
     let results = summary(&agent);
     assert_eq!(results[2], "c1:read");
-    assert!(results[3].starts_with("c2:The outcome of this call is unknown"), "{}", results[3]);
+    assert!(
+        results[3].starts_with("c2:The outcome of this call is unknown"),
+        "{}",
+        results[3]
+    );
     assert_eq!(results[4], "assistant(stop):done");
     recorder.check_grammar().unwrap();
 }
@@ -522,7 +603,9 @@ fn a_failing_tool_is_an_error_result() {
         .turn(|t| t.text("done"));
     let agent = builder(&provider).tool(failing("bad")).build();
     block_on(agent.prompt("Go")).unwrap();
-    let AgentMessage::ToolResult(result) = &agent.messages()[2] else { panic!("no result") };
+    let AgentMessage::ToolResult(result) = &agent.messages()[2] else {
+        panic!("no result")
+    };
     assert!(result.is_error);
     assert_eq!(pi_core::joined_text(&result.content), "boom");
 }

@@ -11,6 +11,7 @@
 mod ci;
 mod codegen;
 mod layers;
+mod races;
 mod report;
 mod tidy;
 
@@ -39,6 +40,12 @@ enum Command {
     Layers,
     /// Check sizes, module docs, attributes, the lock file, fixtures and forbidden text.
     Tidy,
+    /// Repeat every race test many times. Not a part of `ci`.
+    Races {
+        /// How often each race is run.
+        #[arg(long, default_value_t = 1000)]
+        rounds: usize,
+    },
     /// Run every check that guards the main branch, tests apart.
     Ci,
 }
@@ -62,6 +69,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
     match command {
         Command::Codegen { check: false } => codegen::write(root),
         Command::Codegen { check: true } => Ok(report::print("codegen", &codegen::check(root)?)),
+        Command::Races { rounds } => races::run(root, rounds),
         Command::Layers => Ok(report::print("layers", &layers::check(root)?)),
         Command::Tidy => Ok(report::print("tidy", &tidy::check(root)?)),
         Command::Ci => ci::run(root),
