@@ -13,12 +13,12 @@ use pi_http::{Call, CallSource, Exchange, HttpClient, is_loopback};
 
 use crate::env;
 use crate::keys::{KeyResolver, Keys, LOCAL_PROVIDER, Source};
-use crate::protocol::{KeyHeader, Protocol};
+use crate::protocol::{KeyHeader, Protocol, read_error};
 
 /// A provider that speaks one protocol over HTTP, at the address that the model names.
 ///
-/// Each protocol has a name for it, such as [`OpenAiCompletions`](crate::OpenAiCompletions). Clones
-/// are cheap and share connections.
+/// Each protocol has a name for it: [`Anthropic`](crate::Anthropic) and
+/// [`OpenAiCompletions`](crate::OpenAiCompletions). Clones are cheap and share connections.
 ///
 /// # Keys
 /// The key of a request is looked up when its stream is polled, and again for each retry: first
@@ -139,7 +139,7 @@ impl<P: Protocol> Provider for HttpProvider<P> {
             written: None,
             protocol: PhantomData,
         };
-        let exchange = Exchange::new(model, calls, new_decoder, P::read_error)
+        let exchange = Exchange::new(model, calls, new_decoder, read_error::<P>)
             .with_response_hook(on_response)
             .with_max_retry_delay(max_retry_delay);
         let stream = AssistantStream::from_source(seed, client.stream_events(exchange));
@@ -189,7 +189,7 @@ impl<P: Protocol> Calls<P> {
             }
         };
         if let Some(key) = key {
-            call = KeyHeader::of::<P>(&self.request.model.provider).add(call, &key);
+            call = KeyHeader::of::<P>(&self.request.model).add(call, &key);
         }
         for (name, value) in headers {
             call = call.with_header(name, value);

@@ -36,7 +36,7 @@
 //! # Ok(())
 //! # }
 //! ```
-//! The same with OpenAI, its key in `OPENAI_API_KEY`:
+//! The same with whatever provider the model names, its key in the environment:
 //! ```no_run
 //! use pi_ai::Providers;
 //! use pi_core::{Context, Model, Provider, Request};
@@ -55,9 +55,12 @@
 //! `#[tokio::main]`. Outside of one they end in an error of kind `Hook`.
 //!
 //! # Features
+//! - `anthropic` (default): [`Anthropic`].
 //! - `openai` (default): [`OpenAiCompletions`], and what goes with local servers.
 //! - `reqwest`: [`HttpClient`]s that use a `reqwest::Client` of the application.
 
+#[cfg(feature = "anthropic")]
+mod anthropic;
 mod env;
 mod http_provider;
 mod keys;
@@ -70,6 +73,8 @@ mod providers;
 
 pub use pi_http::{HttpClient, Limits, RetryPolicy, Timeouts};
 
+#[cfg(feature = "anthropic")]
+pub use crate::anthropic::Anthropic;
 pub use crate::env::key_variables;
 pub use crate::http_provider::HttpProvider;
 pub use crate::keys::{KeyResolver, LOCAL_PROVIDER};

@@ -6,6 +6,7 @@ use pi_http::{Call, HttpClient, shown_url};
 use serde::Deserialize;
 
 use crate::keys::LOCAL_PROVIDER;
+use crate::openai_completions::ChatCompletions;
 use crate::protocol::read_error;
 
 /// Creates the model of a server that speaks OpenAI's protocol: a text model with unknown limits
@@ -26,6 +27,7 @@ pub fn local_model(base_url: &str, id: impl Into<String>) -> Model {
     compat.supports_developer_role = Some(false);
     compat.supports_reasoning_effort = Some(false);
     compat.supports_strict_mode = Some(false);
+    compat.requires_string_content = Some(true);
     compat.max_tokens_field = Some("max_tokens".to_owned());
     let mut model = Model::new(id, API, LOCAL_PROVIDER, normalize_base_url(base_url));
     model.compat = Some(Box::new(compat));
@@ -79,7 +81,7 @@ pub async fn list_models(
     if let Some(key) = key {
         call = call.with_bearer(key);
     }
-    let body = client.fetch(call, read_error).await?;
+    let body = client.fetch(call, read_error::<ChatCompletions>).await?;
     let list: ModelList = serde_json::from_slice(&body).map_err(|error| {
         let text = format!("{} does not answer with a list of models", shown_url(&url));
         ProviderError::new(ErrorKind::Protocol, text)

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use pi_ai_wire::errors::{http_error, stream_error};
 use pi_ai_wire::openai_completions::{self as wire, Decoder};
-use pi_core::{Model, Request};
+use pi_core::{Model, ProviderError, Request};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::http_provider::HttpProvider;
 use crate::protocol::{KeyHeader, Protocol};
@@ -33,7 +35,6 @@ pub enum ChatCompletions {}
 
 impl Protocol for ChatCompletions {
     const NAME: &'static str = "OpenAiCompletions";
-    const KEY: KeyHeader = KeyHeader::Bearer("authorization");
     type Decoder = Decoder;
 
     fn url(base_url: &str) -> String {
@@ -44,11 +45,23 @@ impl Protocol for ChatCompletions {
         wire::headers(request)
     }
 
+    fn key_header(_: &Model) -> KeyHeader {
+        KeyHeader::Bearer("authorization")
+    }
+
     fn body(request: &Request) -> impl Serialize + Send {
         wire::body(request)
     }
 
     fn decoder(model: Arc<Model>) -> Decoder {
         Decoder::new(model)
+    }
+
+    fn http_error(status: u16, body: &[u8]) -> ProviderError {
+        http_error(status, body)
+    }
+
+    fn document_error(document: &Value) -> ProviderError {
+        stream_error(document.get("error").unwrap_or(document))
     }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pi_ai_wire::codec;
-use pi_ai_wire::errors::{http_error, stream_error};
 use pi_core::{ErrorKind, ExposeSecret, Model, ProviderError, Request, ResponseHead, SecretString};
 use pi_http::Call;
 use serde::Serialize;
@@ -14,8 +13,6 @@ use serde_json::Value;
 pub trait Protocol: Send + Sync + 'static {
     /// The name in `Debug`.
     const NAME: &'static str;
-    /// The header of the key, where a service has no other wish.
-    const KEY: KeyHeader;
     /// Reads a response.
     type Decoder: codec::Decoder + 'static;
 
@@ -23,14 +20,16 @@ pub trait Protocol: Send + Sync + 'static {
     fn url(base_url: &str) -> String;
     /// Returns all headers but that of the key, names in lower case.
     fn headers(request: &Request) -> BTreeMap<String, String>;
+    /// Returns the header of the key.
+    fn key_header(model: &Model) -> KeyHeader;
     /// Returns the body.
     fn body(request: &Request) -> impl Serialize + Send;
     /// Makes the decoder of one response.
     fn decoder(model: Arc<Model>) -> Self::Decoder;
-    /// Reads the error of an answer that is no event stream.
-    fn read_error(head: &ResponseHead, body: &[u8]) -> ProviderError {
-        read_error(head, body)
-    }
+    /// Makes the error of an answer whose status is not 2xx.
+    fn http_error(status: u16, body: &[u8]) -> ProviderError;
+    /// Makes the error of a JSON document that came in place of an event stream.
+    fn document_error(document: &Value) -> ProviderError;
 }
 
 /// The header that carries a key.
@@ -46,14 +45,14 @@ impl KeyHeader {
     /// The headers that carry keys. Who writes one by hand brings a key.
     const NAMES: [&'static str; 3] = ["authorization", "cf-aig-authorization", "x-api-key"];
 
-    /// Returns the header that a service wants.
-    pub(crate) fn of<P: Protocol>(provider: &str) -> Self {
-        match provider {
+    /// Returns the header that the service of a model wants.
+    pub(crate) fn of<P: Protocol>(model: &Model) -> Self {
+        match &*model.provider {
             // The key is that of the gateway, which holds those of the services behind it.
             "cloudflare-ai-gateway" => Self::Bearer("cf-aig-authorization"),
-            // They take a token in every protocol.
-            "github-copilot" | "openrouter" => Self::Bearer("authorization"),
-            _ => P::KEY,
+            // It documents this one for all of its protocols.
+            "openrouter" => Self::Bearer("authorization"),
+            _ => P::key_header(model),
         }
     }
 
@@ -72,12 +71,12 @@ impl KeyHeader {
 }
 
 /// Reads the error of an answer that is no event stream.
-pub(crate) fn read_error(head: &ResponseHead, body: &[u8]) -> ProviderError {
+pub(crate) fn read_error<P: Protocol>(head: &ResponseHead, body: &[u8]) -> ProviderError {
     if !(200..300).contains(&head.status) {
-        return http_error(head.status, body);
+        return P::http_error(head.status, body);
     }
-    match serde_json::from_slice::<Value>(body) {
-        Ok(body) => stream_error(body.get("error").unwrap_or(&body)),
+    match serde_json::from_slice(body) {
+        Ok(document) => P::document_error(&document),
         Err(_) => {
             let text = "the answer is no event stream: is the base URL that of an API?";
             ProviderError::new(ErrorKind::Protocol, text).with_retryable(false)

@@ -69,6 +69,11 @@ impl Providers {
     #[must_use]
     pub fn router(&self) -> Router {
         let router = Router::new();
+        #[cfg(feature = "anthropic")]
+        let router = router.with(
+            pi_ai_wire::anthropic_messages::API,
+            crate::Anthropic::from(self.settings.clone()),
+        );
         #[cfg(feature = "openai")]
         let router = router.with(
             pi_ai_wire::openai_completions::API,

@@ -1,6 +1,8 @@
 //! The providers against servers on real sockets.
 
 #[cfg(test)]
+mod anthropic;
+#[cfg(test)]
 mod local;
 #[cfg(test)]
 mod openai_completions;

@@ -17,6 +17,27 @@ async fn the_api_of_the_model_decides_where_a_request_goes_and_how_the_key_is_se
     });
     for (api, provider, path, header, value) in [
         (
+            "anthropic-messages",
+            "anthropic",
+            "/v1/messages",
+            "x-api-key",
+            "key of anthropic",
+        ),
+        (
+            "anthropic-messages",
+            "github-copilot",
+            "/v1/messages",
+            "authorization",
+            "Bearer key of github-copilot",
+        ),
+        (
+            "anthropic-messages",
+            "openrouter",
+            "/v1/messages",
+            "authorization",
+            "Bearer key of openrouter",
+        ),
+        (
             "openai-completions",
             "openai",
             "/chat/completions",
