@@ -57,7 +57,13 @@
 //! # Features
 //! - `anthropic` (default): [`Anthropic`].
 //! - `openai` (default): [`OpenAiCompletions`], and what goes with local servers.
+//! - `catalog` (default): the lookup of models in [`catalog`], and the models of those who serve their
+//!   own.
+//! - `catalog-aggregators`: the models of those who pass on the models of others, such as OpenRouter
+//!   and Bedrock. They are most of the catalogue, so they are off by default.
 //! - `reqwest`: [`HttpClient`]s that use a `reqwest::Client` of the application.
+
+pub mod catalog;
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
