@@ -291,6 +291,9 @@ pub struct ModelCompat {
     /// Reasoning must be sent back as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requires_thinking_as_text: Option<bool>,
+    /// Content that is only text must be a plain string: some servers drop lists of parts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requires_string_content: Option<bool>,
     /// How thinking is asked for: `openai`, `openrouter`, `zai`, `qwen`, `qwen-chat-template`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking_format: Option<String>,

@@ -27,6 +27,8 @@ pub struct Compat<'a> {
     pub requires_assistant_after_tool_result: bool,
     /// Reasoning goes back as text.
     pub requires_thinking_as_text: bool,
+    /// Content that is only text goes out as a plain string.
+    pub requires_string_content: bool,
     /// Reasoning goes back in the field that it came in (flag `echoReasoning`); the default.
     pub echoes_reasoning: bool,
     /// How thinking is asked for.
@@ -109,6 +111,7 @@ impl<'a> Compat<'a> {
             requires_tool_result_name: false,
             requires_assistant_after_tool_result: false,
             requires_thinking_as_text: false,
+            requires_string_content: false,
             echoes_reasoning: true,
             thinking_format: match () {
                 () if is_zai => ThinkingFormat::Zai,
@@ -152,6 +155,9 @@ impl<'a> Compat<'a> {
             requires_thinking_as_text: flags
                 .requires_thinking_as_text
                 .unwrap_or(self.requires_thinking_as_text),
+            requires_string_content: flags
+                .requires_string_content
+                .unwrap_or(self.requires_string_content),
             echoes_reasoning: echoes_reasoning.unwrap_or(self.echoes_reasoning),
             thinking_format: match flags.thinking_format.as_deref() {
                 Some("openrouter") => ThinkingFormat::OpenRouter,

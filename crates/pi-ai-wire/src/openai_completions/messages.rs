@@ -183,6 +183,11 @@ impl<'a> Writer<'a, '_> {
             MessageContent::Blocks(blocks) => blocks,
             _ => return None,
         };
+        let has_image = |block| matches!(block, &UserContent::Image(_)) && self.takes_images;
+        if self.compat.requires_string_content && !blocks.iter().any(has_image) {
+            let texts: Vec<&str> = blocks.iter().filter_map(UserContent::as_text).collect();
+            return (!texts.is_empty()).then(|| Content::Text(Joined::new(texts, "\n")));
+        }
         let parts: Vec<Part<'a>> = blocks
             .iter()
             .filter_map(|block| match block {

@@ -286,6 +286,19 @@ fn reasoning_goes_back_in_its_field_to_its_own_model() {
 }
 
 #[test]
+fn text_goes_out_as_one_string_where_a_server_needs_it() {
+    let parts = vec![UserContent::text("one"), UserContent::text("two")];
+    let message = || vec![Message::from(UserMessage::new(parts.clone(), 0))];
+    let sent = sent_messages(
+        with_flags(|flags| flags.requires_string_content = Some(true)),
+        message(),
+    );
+    assert_eq!(sent, json!([{ "role": "user", "content": "one\ntwo" }]));
+    let sent = sent_messages(model(), message());
+    assert!(sent[0]["content"].is_array());
+}
+
+#[test]
 fn a_signature_that_names_no_reasoning_field_is_not_made_a_field() {
     let block = ThinkingContent::new("hm").with_signature("content").into();
     assert_eq!(
