@@ -115,9 +115,6 @@ impl DynTool for ScriptedTool {
                     "error": error.to_string(),
                 }),
             });
-            // As with a JavaScript promise, the loop hears of the end a moment later.
-            steps::tick().await;
-            steps::tick().await;
             result
         }))
     }

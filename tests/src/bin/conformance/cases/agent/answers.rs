@@ -62,7 +62,9 @@ impl Answer {
         let mut events = vec![AssistantEvent::Start];
         let mut reason = StopReason::Stop;
         match self {
-            Self::Body(api, body) => return fold((api.decoder)(request), &[body.clone()]),
+            Self::Body(api, body) => {
+                return fold((api.decoder)(request), std::slice::from_ref(body));
+            }
             Self::Text(text) => {
                 let content_index = 0;
                 events.push(AssistantEvent::TextStart { content_index });
