@@ -6,7 +6,6 @@
 pub mod apis;
 pub mod compare;
 pub mod delivery;
-pub mod fault_server;
 pub mod matcher;
 pub mod normalise;
 pub mod observe;
