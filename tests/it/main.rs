@@ -12,5 +12,6 @@ mod events_doc;
 mod examples;
 mod fixtures;
 mod http;
+mod http_faults;
 mod roundtrip;
 mod wire;

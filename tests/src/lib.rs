@@ -6,9 +6,15 @@
 pub mod apis;
 pub mod compare;
 pub mod delivery;
+pub mod fault_server;
 pub mod matcher;
 pub mod normalise;
 pub mod observe;
 pub mod report;
 pub mod server;
 pub mod stored;
+
+/// The example of the README, compiled and run as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

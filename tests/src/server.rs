@@ -171,7 +171,7 @@ fn head(response: &Response) -> String {
     head
 }
 
-async fn read_request(stream: &mut TcpStream, started: Instant) -> io::Result<Received> {
+pub(crate) async fn read_request(stream: &mut TcpStream, started: Instant) -> io::Result<Received> {
     let mut buffer = Vec::new();
     let head_end = loop {
         if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
