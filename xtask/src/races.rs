@@ -10,7 +10,15 @@ pub(crate) fn run(root: &Path, rounds: usize) -> anyhow::Result<bool> {
     println!("each race {rounds} times");
     let status = Command::new("cargo")
         .current_dir(root)
-        .args(["test", "-p", "integration-tests", "--test", "it", "race_", "--"])
+        .args([
+            "test",
+            "-p",
+            "integration-tests",
+            "--test",
+            "it",
+            "race_",
+            "--",
+        ])
         .args(["--test-threads", "8"])
         .env("PI_RACE_ROUNDS", rounds.to_string())
         .status()

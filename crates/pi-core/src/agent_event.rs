@@ -127,7 +127,10 @@ impl AgentEvent {
         match self {
             Self::AgentStart | Self::TurnStart | Self::Other(_) => {}
             Self::AgentEnd { messages } => map.serialize_entry("messages", messages)?,
-            Self::TurnEnd { message, tool_results } => {
+            Self::TurnEnd {
+                message,
+                tool_results,
+            } => {
                 map.serialize_entry("message", message)?;
                 map.serialize_entry("toolResults", tool_results)?;
             }
@@ -141,11 +144,20 @@ impl AgentEvent {
                 map.serialize_entry("assistantMessageEvent", &InProcess::new(event, message))?;
             }
             Self::ToolExecutionStart { call } => write_call(&mut map, call)?,
-            Self::ToolExecutionUpdate { call, partial_result } => {
+            Self::ToolExecutionUpdate {
+                call,
+                partial_result,
+            } => {
                 write_call(&mut map, call)?;
                 map.serialize_entry("partialResult", partial_result)?;
             }
-            Self::ToolExecutionEnd { call, result, is_error, duration, suspended } => {
+            Self::ToolExecutionEnd {
+                call,
+                result,
+                is_error,
+                duration,
+                suspended,
+            } => {
                 map.serialize_entry("toolCallId", &call.id)?;
                 map.serialize_entry("toolName", &call.name)?;
                 map.serialize_entry("result", result)?;
@@ -208,22 +220,35 @@ impl Fields {
     fn call(&mut self) -> Option<Arc<ToolCall>> {
         let id = self.tool_call_id.take()?;
         let name = self.tool_name.take()?;
-        Some(Arc::new(ToolCall::new(id, name, self.args.take().unwrap_or_default())))
+        Some(Arc::new(ToolCall::new(
+            id,
+            name,
+            self.args.take().unwrap_or_default(),
+        )))
     }
 
     /// Builds the event; `None` if a field is missing.
     fn into_event(mut self, tag: &str) -> Option<AgentEvent> {
         Some(match tag {
             "agent_start" => AgentEvent::AgentStart,
-            "agent_end" => AgentEvent::AgentEnd { messages: self.messages?.into() },
+            "agent_end" => AgentEvent::AgentEnd {
+                messages: self.messages?.into(),
+            },
             "turn_start" => AgentEvent::TurnStart,
-            "turn_end" => {
-                AgentEvent::TurnEnd { message: self.message?, tool_results: self.tool_results? }
-            }
-            "message_start" => AgentEvent::MessageStart { message: self.message? },
-            "message_end" => AgentEvent::MessageEnd { message: self.message? },
+            "turn_end" => AgentEvent::TurnEnd {
+                message: self.message?,
+                tool_results: self.tool_results?,
+            },
+            "message_start" => AgentEvent::MessageStart {
+                message: self.message?,
+            },
+            "message_end" => AgentEvent::MessageEnd {
+                message: self.message?,
+            },
             "message_update" => {
-                let AgentMessage::Assistant(message) = self.message? else { return None };
+                let AgentMessage::Assistant(message) = self.message? else {
+                    return None;
+                };
                 let event = read_in_process(self.assistant_message_event?, &message)?;
                 AgentEvent::MessageUpdate { message, event }
             }
@@ -250,7 +275,9 @@ fn read_in_process(mut value: Value, message: &AssistantMessage) -> Option<Assis
     if fields.get("type").and_then(Value::as_str) == Some("toolcall_start") {
         let index = fields.get("contentIndex").and_then(Value::as_u64)?;
         let block = message.content.get(usize::try_from(index).ok()?)?;
-        let crate::AssistantContent::ToolCall(call) = block else { return None };
+        let crate::AssistantContent::ToolCall(call) = block else {
+            return None;
+        };
         fields.insert("id".to_owned(), call.id.clone().into());
         fields.insert("toolName".to_owned(), call.name.clone().into());
     }

@@ -28,7 +28,10 @@ impl CustomMessage {
     /// If `body` does not serialize to an object, or if `role` is one of the model's roles.
     pub fn new(role: impl Into<String>, body: impl Serialize) -> Result<Self, CustomMessageError> {
         let role = role.into();
-        if matches!(role.as_str(), "system" | "user" | "assistant" | "toolResult") {
+        if matches!(
+            role.as_str(),
+            "system" | "user" | "assistant" | "toolResult"
+        ) {
             return Err(CustomMessageError::ReservedRole(role));
         }
         match serde_json::to_value(body) {
@@ -69,9 +72,10 @@ impl Serialize for CustomMessage {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let role = Value::String(self.role.clone());
         let fields = self.fields.iter().filter(|(key, _)| *key != "role");
-        serializer.collect_map(std::iter::once(("role", &role)).chain(
-            fields.map(|(key, value)| (key.as_str(), value)),
-        ))
+        serializer.collect_map(
+            std::iter::once(("role", &role))
+                .chain(fields.map(|(key, value)| (key.as_str(), value))),
+        )
     }
 }
 

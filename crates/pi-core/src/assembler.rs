@@ -87,7 +87,10 @@ impl Assembler {
     #[must_use]
     pub fn new(seed: AssistantMessage) -> Self {
         let open = seed.content.iter().map(|_| Open::Ended).collect();
-        Self { message: Arc::new(seed), open }
+        Self {
+            message: Arc::new(seed),
+            open,
+        }
     }
 
     /// Returns the message so far.
@@ -112,25 +115,45 @@ impl Assembler {
             AssistantEvent::TextStart { content_index } => {
                 self.begin(*content_index, Open::Text, || TextContent::default().into())?;
             }
-            AssistantEvent::ThinkingStart { content_index, content_signature } => {
+            AssistantEvent::ThinkingStart {
+                content_index,
+                content_signature,
+            } => {
                 self.begin(*content_index, Open::Thinking, || {
                     let mut block = ThinkingContent::default();
                     block.thinking_signature.clone_from(content_signature);
                     block.into()
                 })?;
             }
-            AssistantEvent::ToolCallStart { content_index, id, tool_name } => {
+            AssistantEvent::ToolCallStart {
+                content_index,
+                id,
+                tool_name,
+            } => {
                 self.begin(*content_index, Open::ToolCall(Box::default()), || {
                     ToolCall::new(id, tool_name, serde_json::Map::new()).into()
                 })?;
             }
-            AssistantEvent::TextDelta { content_index, delta } => {
-                self.text(*content_index, "text_delta")?.text.push_str(delta);
+            AssistantEvent::TextDelta {
+                content_index,
+                delta,
+            } => {
+                self.text(*content_index, "text_delta")?
+                    .text
+                    .push_str(delta);
             }
-            AssistantEvent::ThinkingDelta { content_index, delta } => {
-                self.thinking(*content_index, "thinking_delta")?.thinking.push_str(delta);
+            AssistantEvent::ThinkingDelta {
+                content_index,
+                delta,
+            } => {
+                self.thinking(*content_index, "thinking_delta")?
+                    .thinking
+                    .push_str(delta);
             }
-            AssistantEvent::ToolCallDelta { content_index, delta } => {
+            AssistantEvent::ToolCallDelta {
+                content_index,
+                delta,
+            } => {
                 let (call, parser) = self.tool_call(*content_index, "toolcall_delta")?;
                 parser.push(&mut call.arguments, delta);
             }
@@ -140,7 +163,9 @@ impl Assembler {
             AssistantEvent::Done { .. } | AssistantEvent::Error { .. } => self.end_message(event),
             AssistantEvent::Other(_) => {
                 if event.is_malformed() {
-                    return Err(AssemblyError::Malformed { event: event.type_name().to_owned() });
+                    return Err(AssemblyError::Malformed {
+                        event: event.type_name().to_owned(),
+                    });
                 }
             }
         }
@@ -167,7 +192,11 @@ impl Assembler {
 
     fn end_block(&mut self, event: &AssistantEvent) -> Result<(), AssemblyError> {
         match event {
-            AssistantEvent::TextEnd { content_index, content, content_signature } => {
+            AssistantEvent::TextEnd {
+                content_index,
+                content,
+                content_signature,
+            } => {
                 let block = self.text(*content_index, "text_end")?;
                 if let Some(content) = content {
                     block.text.clone_from(content);
@@ -177,7 +206,12 @@ impl Assembler {
                 }
                 self.close(*content_index);
             }
-            AssistantEvent::ThinkingEnd { content_index, content, content_signature, redacted } => {
+            AssistantEvent::ThinkingEnd {
+                content_index,
+                content,
+                content_signature,
+                redacted,
+            } => {
                 let block = self.thinking(*content_index, "thinking_end")?;
                 if let Some(content) = content {
                     block.thinking.clone_from(content);
@@ -188,7 +222,11 @@ impl Assembler {
                 block.redacted |= redacted;
                 self.close(*content_index);
             }
-            AssistantEvent::ToolCallEnd { content_index, thought_signature, tool_call } => {
+            AssistantEvent::ToolCallEnd {
+                content_index,
+                thought_signature,
+                tool_call,
+            } => {
                 let (call, parser) = self.tool_call(*content_index, "toolcall_end")?;
                 match tool_call {
                     Some(whole) => call.clone_from(whole),
@@ -213,12 +251,22 @@ impl Assembler {
         }
         self.open.fill_with(|| Open::Ended);
         match event {
-            AssistantEvent::Done { reason, usage, response_id } => {
+            AssistantEvent::Done {
+                reason,
+                usage,
+                response_id,
+            } => {
                 message.stop_reason = reason.clone();
                 message.usage = usage.clone();
                 message.response_id.clone_from(response_id);
             }
-            AssistantEvent::Error { reason, error_message, usage, response_id, error_info } => {
+            AssistantEvent::Error {
+                reason,
+                error_message,
+                usage,
+                response_id,
+                error_info,
+            } => {
                 message.stop_reason = reason.clone();
                 message.usage = usage.clone();
                 message.response_id.clone_from(response_id);
@@ -234,7 +282,10 @@ impl Assembler {
         index: usize,
         event: &'static str,
     ) -> Result<&mut TextContent, AssemblyError> {
-        let wrong = AssemblyError::WrongBlock { event, expected: "text" };
+        let wrong = AssemblyError::WrongBlock {
+            event,
+            expected: "text",
+        };
         match self.open.get(index) {
             Some(Open::Text) => {}
             Some(Open::Ended) => return Err(self.ended(index, event, wrong, is_text)),
@@ -251,7 +302,10 @@ impl Assembler {
         index: usize,
         event: &'static str,
     ) -> Result<&mut ThinkingContent, AssemblyError> {
-        let wrong = AssemblyError::WrongBlock { event, expected: "thinking" };
+        let wrong = AssemblyError::WrongBlock {
+            event,
+            expected: "thinking",
+        };
         match self.open.get(index) {
             Some(Open::Thinking) => {}
             Some(Open::Ended) => return Err(self.ended(index, event, wrong, is_thinking)),
@@ -268,7 +322,10 @@ impl Assembler {
         index: usize,
         event: &'static str,
     ) -> Result<(&mut ToolCall, &mut PartialJson), AssemblyError> {
-        let wrong = AssemblyError::WrongBlock { event, expected: "toolCall" };
+        let wrong = AssemblyError::WrongBlock {
+            event,
+            expected: "toolCall",
+        };
         if matches!(self.open.get(index), Some(Open::Ended)) {
             return Err(self.ended(index, event, wrong, is_tool_call));
         }

@@ -30,7 +30,10 @@ pub struct TextContent {
 impl TextContent {
     /// Creates a block of text without a signature.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), ..Self::default() }
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
     }
 }
 
@@ -58,7 +61,10 @@ pub struct ThinkingContent {
 impl ThinkingContent {
     /// Creates a block of reasoning without a signature.
     pub fn new(thinking: impl Into<String>) -> Self {
-        Self { thinking: thinking.into(), ..Self::default() }
+        Self {
+            thinking: thinking.into(),
+            ..Self::default()
+        }
     }
 
     /// Sets the signature.
@@ -88,7 +94,11 @@ pub struct ImageContent {
 impl ImageContent {
     /// Creates an image from base64 text and its media type.
     pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self { data: data.into(), mime_type: mime_type.into(), ..Self::default() }
+        Self {
+            data: data.into(),
+            mime_type: mime_type.into(),
+            ..Self::default()
+        }
     }
 }
 
@@ -124,7 +134,12 @@ impl ToolCall {
         name: impl Into<String>,
         arguments: Map<String, Value>,
     ) -> Self {
-        Self { id: id.into(), name: name.into(), arguments, ..Self::default() }
+        Self {
+            id: id.into(),
+            name: name.into(),
+            arguments,
+            ..Self::default()
+        }
     }
 }
 
@@ -152,7 +167,10 @@ impl From<StoredToolCall> for ToolCall {
         let (arguments, not_an_object) = match stored.arguments {
             Value::Object(arguments) => (arguments, None),
             Value::Null => (Map::new(), None),
-            other => (Map::new(), Some(format!("the arguments are not an object: {other}"))),
+            other => (
+                Map::new(),
+                Some(format!("the arguments are not an object: {other}")),
+            ),
         };
         Self {
             tag: stored.tag,

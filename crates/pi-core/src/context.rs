@@ -28,11 +28,7 @@ pub struct ToolDefinition {
 
 impl ToolDefinition {
     /// Creates a definition.
-    pub fn new(
-        name: impl Into<String>,
-        description: impl Into<String>,
-        parameters: Value,
-    ) -> Self {
+    pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
         Self {
             name: name.into(),
             description: description.into(),
@@ -63,7 +59,10 @@ pub struct Context {
 impl Context {
     /// Creates a context from messages, without prompt and tools.
     pub fn new(messages: Vec<Message>) -> Self {
-        Self { messages, ..Self::default() }
+        Self {
+            messages,
+            ..Self::default()
+        }
     }
 
     /// Sets the system prompt.

@@ -154,7 +154,11 @@ impl AssistantEvent {
     pub fn from_error(error: &ProviderError, usage: Usage, response_id: Option<String>) -> Self {
         let aborted = *error.kind() == ErrorKind::Aborted;
         Self::Error {
-            reason: if aborted { StopReason::Aborted } else { StopReason::Error },
+            reason: if aborted {
+                StopReason::Aborted
+            } else {
+                StopReason::Error
+            },
             error_message: error.message().to_owned(),
             usage,
             response_id,
@@ -268,7 +272,10 @@ impl Serialize for InProcess<'_> {
         if let Some(index) = self.event.content_index() {
             map.serialize_entry("contentIndex", &index)?;
         }
-        let block = self.event.content_index().and_then(|index| self.message.content.get(index));
+        let block = self
+            .event
+            .content_index()
+            .and_then(|index| self.message.content.get(index));
         match (self.event, block) {
             (
                 AssistantEvent::TextDelta { delta, .. }
@@ -285,10 +292,9 @@ impl Serialize for InProcess<'_> {
             (AssistantEvent::ToolCallEnd { .. }, Some(AssistantContent::ToolCall(call))) => {
                 map.serialize_entry("toolCall", call)?;
             }
-            (
-                AssistantEvent::Done { reason, .. } | AssistantEvent::Error { reason, .. },
-                _,
-            ) => map.serialize_entry("reason", reason)?,
+            (AssistantEvent::Done { reason, .. } | AssistantEvent::Error { reason, .. }, _) => {
+                map.serialize_entry("reason", reason)?
+            }
             _ => {}
         }
         map.end()

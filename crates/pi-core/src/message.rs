@@ -89,7 +89,12 @@ pub struct UserMessage {
 impl UserMessage {
     /// Creates a user message.
     pub fn new(content: impl Into<MessageContent>, timestamp: u64) -> Self {
-        Self { role: UserRole, content: content.into(), timestamp, extra: Extra::default() }
+        Self {
+            role: UserRole,
+            content: content.into(),
+            timestamp,
+            extra: Extra::default(),
+        }
     }
 }
 

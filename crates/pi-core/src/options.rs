@@ -104,7 +104,9 @@ impl StreamOptions {
     /// Returns the thinking level, `None` if thinking is off.
     #[must_use]
     pub fn thinking(&self) -> Option<&ThinkingLevel> {
-        self.reasoning.as_ref().filter(|level| **level != ThinkingLevel::Off)
+        self.reasoning
+            .as_ref()
+            .filter(|level| **level != ThinkingLevel::Off)
     }
 }
 
@@ -125,7 +127,9 @@ impl PayloadHook {
         F: Fn(Value, Arc<Model>) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Option<Value>, HookError>> + Send + 'static,
     {
-        Self(Arc::new(move |payload, model| Box::pin(hook(payload, model))))
+        Self(Arc::new(move |payload, model| {
+            Box::pin(hook(payload, model))
+        }))
     }
 
     /// Calls the hook.
@@ -135,7 +139,11 @@ impl PayloadHook {
     ///
     /// # Cancel safety
     /// As the hook's own future.
-    pub async fn call(&self, payload: Value, model: Arc<Model>) -> Result<Option<Value>, HookError> {
+    pub async fn call(
+        &self,
+        payload: Value,
+        model: Arc<Model>,
+    ) -> Result<Option<Value>, HookError> {
         (self.0)(payload, model).await
     }
 }

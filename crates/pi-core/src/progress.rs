@@ -16,7 +16,10 @@ const CAPACITY: usize = 64;
 #[must_use]
 pub fn progress_channel() -> (ProgressSender, ProgressReceiver) {
     let shared = Arc::new(Shared::default());
-    (ProgressSender(Arc::clone(&shared)), ProgressReceiver(shared))
+    (
+        ProgressSender(Arc::clone(&shared)),
+        ProgressReceiver(shared),
+    )
 }
 
 #[derive(Debug, Default)]

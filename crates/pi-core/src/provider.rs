@@ -70,7 +70,11 @@ impl Provider for Router {
         let known: Vec<&str> = self.apis().collect();
         let error = ProviderError::new(
             ErrorKind::InvalidRequest,
-            format!("no provider for api \"{}\" (known: {})", request.model.api, known.join(", ")),
+            format!(
+                "no provider for api \"{}\" (known: {})",
+                request.model.api,
+                known.join(", ")
+            ),
         );
         AssistantStream::failed(&request, 0, &error)
     }

@@ -94,7 +94,12 @@ impl AssistantStream {
     }
 
     fn start(seed: AssistantMessage, source: Source) -> Self {
-        Self { source, assembler: Assembler::new(seed), abort: None, failure: None }
+        Self {
+            source,
+            assembler: Assembler::new(seed),
+            abort: None,
+            failure: None,
+        }
     }
 
     /// Ends the stream with an `Error` event of reason `Aborted` as soon as `token` is cancelled.
@@ -177,7 +182,13 @@ impl AssistantStream {
     fn end(&mut self, event: AssistantEvent) -> AssistantEvent {
         self.source = Source::Ended;
         self.abort = None;
-        if let AssistantEvent::Error { reason, error_message, error_info, .. } = &event {
+        if let AssistantEvent::Error {
+            reason,
+            error_message,
+            error_info,
+            ..
+        } = &event
+        {
             let message = self.assembler.message();
             let error = match error_info {
                 Some(info) => ProviderError::from_info((**info).clone(), error_message),
@@ -198,7 +209,11 @@ impl Stream for AssistantStream {
         if this.is_ended() {
             return Poll::Ready(None);
         }
-        if this.abort.as_ref().is_some_and(|abort| abort.token.is_cancelled()) {
+        if this
+            .abort
+            .as_ref()
+            .is_some_and(|abort| abort.token.is_cancelled())
+        {
             return Poll::Ready(Some(this.fail(&ProviderError::aborted())));
         }
         match this.poll_source(cx) {

@@ -59,7 +59,13 @@ pub struct ToolOutput<D = Value> {
 impl<D> ToolOutput<D> {
     /// Creates an output from blocks.
     pub fn new(content: Vec<UserContent>) -> Self {
-        Self { content, details: None, is_error: false, terminate: false, extra: Extra::default() }
+        Self {
+            content,
+            details: None,
+            is_error: false,
+            terminate: false,
+            extra: Extra::default(),
+        }
     }
 
     /// Creates an output of one block of text.
@@ -128,7 +134,10 @@ pub struct ToolError {
 impl ToolError {
     /// Creates a failure from its text.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { content: vec![UserContent::text(text)], details: None }
+        Self {
+            content: vec![UserContent::text(text)],
+            details: None,
+        }
     }
 
     /// Sets what UIs and logs see.
@@ -168,13 +177,21 @@ impl ToolContext {
         abort: CancellationToken,
         progress: ProgressSender,
     ) -> Self {
-        Self { call_id: call_id.into(), abort, progress: Some(progress) }
+        Self {
+            call_id: call_id.into(),
+            abort,
+            progress: Some(progress),
+        }
     }
 
     /// Creates a context whose progress nobody reads, for tests and direct calls.
     #[must_use]
     pub fn detached(call_id: impl Into<Arc<str>>) -> Self {
-        Self { call_id: call_id.into(), abort: CancellationToken::new(), progress: None }
+        Self {
+            call_id: call_id.into(),
+            abort: CancellationToken::new(),
+            progress: None,
+        }
     }
 
     /// Returns the id of the call.
@@ -273,8 +290,11 @@ pub trait DynTool: Send + Sync {
     ///
     /// # Cancel safety
     /// After an abort the future may be dropped at any await.
-    fn run(&self, call: PreparedCall, cx: ToolContext)
-    -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
+    fn run(
+        &self,
+        call: PreparedCall,
+        cx: ToolContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
 }
 
 /// A tool whose arguments and details are Rust types.
@@ -570,7 +590,10 @@ impl<T: Tool> DynTool for Typed<T> {
 fn argument_schema<A: schemars::JsonSchema>() -> Value {
     let mut settings = schemars::generate::SchemaSettings::draft2020_12();
     settings.meta_schema = None;
-    let mut schema = settings.into_generator().into_root_schema_for::<A>().to_value();
+    let mut schema = settings
+        .into_generator()
+        .into_root_schema_for::<A>()
+        .to_value();
     if let Some(object) = schema.as_object_mut() {
         object.shift_remove("title");
     }

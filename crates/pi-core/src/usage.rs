@@ -42,7 +42,14 @@ impl Usage {
             .saturating_add(output)
             .saturating_add(cache_read)
             .saturating_add(cache_write);
-        Self { input, output, cache_read, cache_write, total_tokens, ..Self::default() }
+        Self {
+            input,
+            output,
+            cache_read,
+            cache_write,
+            total_tokens,
+            ..Self::default()
+        }
     }
 
     /// Adds the counts and the cost of another reply; counts saturate.
