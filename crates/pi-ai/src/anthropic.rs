@@ -39,6 +39,7 @@ pub enum Messages {}
 
 impl Protocol for Messages {
     const NAME: &'static str = "Anthropic";
+    const STARTS_WHEN_SENT: bool = true;
     type Decoder = Decoder;
 
     fn url(base_url: &str) -> String {

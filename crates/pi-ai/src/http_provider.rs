@@ -140,6 +140,7 @@ impl<P: Protocol> Provider for HttpProvider<P> {
             protocol: PhantomData,
         };
         let exchange = Exchange::new(model, calls, new_decoder, read_error::<P>)
+            .with_start_when_sent(P::STARTS_WHEN_SENT)
             .with_response_hook(on_response)
             .with_max_retry_delay(max_retry_delay);
         let stream = AssistantStream::from_source(seed, client.stream_events(exchange));

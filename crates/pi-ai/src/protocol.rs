@@ -13,6 +13,8 @@ use serde_json::Value;
 pub trait Protocol: Send + Sync + 'static {
     /// The name in `Debug`.
     const NAME: &'static str;
+    /// Whether a reply starts when its request is sent, in place of when the response comes.
+    const STARTS_WHEN_SENT: bool = false;
     /// Reads a response.
     type Decoder: codec::Decoder + 'static;
 
@@ -50,8 +52,6 @@ impl KeyHeader {
         match &*model.provider {
             // The key is that of the gateway, which holds those of the services behind it.
             "cloudflare-ai-gateway" => Self::Bearer("cf-aig-authorization"),
-            // It documents this one for all of its protocols.
-            "openrouter" => Self::Bearer("authorization"),
             _ => P::key_header(model),
         }
     }

@@ -16,7 +16,7 @@ use pi_core::{
     ResponseHead, ResponseHook,
 };
 
-use crate::call::CallSource;
+use crate::call::{Call, CallSource};
 use crate::client::{Answer, HttpClient, too_large};
 use crate::deadlines::Deadlines;
 use crate::retry::{Failure, Next};
@@ -38,6 +38,7 @@ pub struct Exchange<D> {
     read_error: ErrorReader,
     on_response: Option<ResponseHook>,
     max_retry_delay: Option<Duration>,
+    starts_when_sent: bool,
 }
 
 impl<D> Exchange<D> {
@@ -56,7 +57,16 @@ impl<D> Exchange<D> {
             read_error,
             on_response: None,
             max_retry_delay: None,
+            starts_when_sent: false,
         }
+    }
+
+    /// Sets whether `Start` comes as soon as the request is sent, in place of when the decoder finds
+    /// that the reply starts. A reply whose request is refused then has one too. Off by default.
+    #[must_use]
+    pub fn with_start_when_sent(mut self, starts_when_sent: bool) -> Self {
+        self.starts_when_sent = starts_when_sent;
+        self
     }
 
     /// Sets the longest wait between retries that the server may ask for, in place of the client's
@@ -110,8 +120,10 @@ pub struct EventStream<D> {
 enum State {
     /// An attempt is to be made.
     Idle,
+    /// Waiting for the call.
+    Preparing(Preparing),
     /// Waiting for the head of the response.
-    Opening(Opening),
+    Opening(BoxFuture<'static, Result<Answer, Failure>>),
     /// Reading the event stream.
     Reading(Box<Reading>),
     /// Reading the document that came in place of an event stream.
@@ -122,8 +134,8 @@ enum State {
     Ended,
 }
 
-/// Asks, and gives back the source of calls.
-type Opening = BoxFuture<'static, (Box<dyn CallSource>, Result<Answer, Failure>)>;
+/// Makes a call, and gives back the source of calls.
+type Preparing = BoxFuture<'static, (Box<dyn CallSource>, Result<Call, ProviderError>)>;
 
 struct Reading {
     answer: Answer,
@@ -163,15 +175,19 @@ impl<D: Decoder> EventStream<D> {
     /// Goes one step: the queue then holds an event or the state has moved.
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match &mut self.state {
-            State::Idle => self.open(),
-            State::Opening(opening) => {
-                let (calls, result) = ready!(opening.as_mut().poll(cx));
+            State::Idle => self.prepare(),
+            State::Preparing(preparing) => {
+                let (calls, result) = ready!(preparing.as_mut().poll(cx));
                 self.exchange.calls = Some(calls);
                 match result {
-                    Ok(answer) => self.state = State::Reading(Box::new(self.begin(answer))),
-                    Err(failure) => self.attempt_failed(failure),
+                    Ok(call) => self.open(call, cx),
+                    Err(error) => self.attempt_failed(error.into()),
                 }
             }
+            State::Opening(opening) => match ready!(opening.as_mut().poll(cx)) {
+                Ok(answer) => self.state = State::Reading(Box::new(self.begin(answer))),
+                Err(failure) => self.attempt_failed(failure),
+            },
             State::Refused(refused) => {
                 let failure = ready!(refused.as_mut().poll(cx));
                 self.attempt_failed(failure);
@@ -206,22 +222,35 @@ impl<D: Decoder> EventStream<D> {
         Poll::Ready(())
     }
 
-    /// Makes the next attempt.
-    fn open(&mut self) {
-        // The source of calls is away only while an attempt is being made.
-        let Some(calls) = self.exchange.calls.take() else {
+    /// Begins the next attempt.
+    fn prepare(&mut self) {
+        // The source of calls is away only while it makes one.
+        let Some(mut calls) = self.exchange.calls.take() else {
             self.state = State::Ended;
             return;
         };
         self.began
             .get_or_insert_with(|| self.client.clock().monotonic());
-        self.state = State::Opening(Box::pin(open(
+        self.state = State::Preparing(Box::pin(async move {
+            let call = calls.call().await;
+            (calls, call)
+        }));
+    }
+
+    /// Sends a call.
+    fn open(&mut self, call: Call, cx: &mut Context<'_>) {
+        self.state = State::Opening(Box::pin(ask(
             self.client.clone(),
             Arc::clone(&self.exchange.model),
-            calls,
+            call,
             self.exchange.read_error,
             self.exchange.on_response.clone(),
         )));
+        if self.exchange.starts_when_sent {
+            self.events.push_back(AssistantEvent::Start);
+            // The request is on its way before anybody looks at the start.
+            let _ = self.poll_step(cx);
+        }
     }
 
     fn begin(&self, answer: Answer) -> Reading {
@@ -405,6 +434,7 @@ impl<D> fmt::Debug for EventStream<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match self.state {
             State::Idle => "idle",
+            State::Preparing(_) => "preparing",
             State::Opening(_) => "opening",
             State::Reading(_) => "reading",
             State::Refused(_) => "refused",
@@ -419,27 +449,14 @@ impl<D> fmt::Debug for EventStream<D> {
     }
 }
 
-/// Makes one attempt.
-async fn open(
+/// Sends a call and returns its answer if that may be an event stream.
+async fn ask(
     client: HttpClient,
     model: Arc<Model>,
-    mut calls: Box<dyn CallSource>,
-    read_error: ErrorReader,
-    on_response: Option<ResponseHook>,
-) -> (Box<dyn CallSource>, Result<Answer, Failure>) {
-    let result = ask(&client, model, &mut *calls, read_error, on_response).await;
-    (calls, result)
-}
-
-/// Sends the next call and returns its answer if that may be an event stream.
-async fn ask(
-    client: &HttpClient,
-    model: Arc<Model>,
-    calls: &mut dyn CallSource,
+    call: Call,
     read_error: ErrorReader,
     on_response: Option<ResponseHook>,
 ) -> Result<Answer, Failure> {
-    let call = calls.call().await?;
     let answer = client.send(call, "text/event-stream").await?;
     if let Some(hook) = on_response {
         hook.call(answer.head.clone(), model)

@@ -1,8 +1,10 @@
 //! The provider for `anthropic-messages`.
 
+use futures_util::StreamExt;
 use pi_ai::{Anthropic, HttpClient, RetryPolicy};
 use pi_core::{
-    Context, ErrorKind, Message, Model, Provider, Request, StopReason, ThinkingContent, UserMessage,
+    Context, ErrorKind, HookError, Message, Model, PayloadHook, Provider, Request, StopReason,
+    ThinkingContent, UserMessage,
 };
 use serde_json::{Value, json};
 use wiremock::matchers::{header, method, path};
@@ -145,4 +147,20 @@ async fn answers_that_are_no_stream_are_typed_errors() {
         assert_eq!(*error.kind(), kind, "{error:?}");
         assert!(error.message().contains(text), "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_refused_request_has_started_too() {
+    let server = server_with(ResponseTemplate::new(401)).await;
+    let stream = Anthropic::new().stream(request(&server));
+    let types = stream.map(|event| event.type_name().to_owned());
+    assert_eq!(types.collect::<Vec<_>>().await, ["start", "error"]);
+
+    let mut unsent = request(&server);
+    unsent.options.on_payload = Some(PayloadHook::new(|_, _| async {
+        Err(HookError::new("not today"))
+    }));
+    let stream = Anthropic::new().stream(unsent);
+    let types = stream.map(|event| event.type_name().to_owned());
+    assert_eq!(types.collect::<Vec<_>>().await, ["error"]);
 }

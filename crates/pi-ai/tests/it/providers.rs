@@ -31,13 +31,6 @@ async fn the_api_of_the_model_decides_where_a_request_goes_and_how_the_key_is_se
             "Bearer key of github-copilot",
         ),
         (
-            "anthropic-messages",
-            "openrouter",
-            "/v1/messages",
-            "authorization",
-            "Bearer key of openrouter",
-        ),
-        (
             "openai-completions",
             "openai",
             "/chat/completions",

@@ -239,3 +239,14 @@ async fn fetch_returns_the_body() {
             .starts_with("GET /v1/words HTTP/1.1\r\n")
     );
 }
+
+#[tokio::test]
+async fn a_reply_can_start_before_it_is_refused() {
+    for (starts_when_sent, expected) in [(false, 1), (true, 2)] {
+        let server = Server::start(answer("401 Unauthorized", "", "no")).await;
+        let exchange = exchange(&server.url).with_start_when_sent(starts_when_sent);
+        let events: Vec<AssistantEvent> = ask(&HttpClient::new(), exchange).collect().await;
+        assert_eq!(events.len(), expected, "{events:?}");
+        assert_eq!(matches!(events[0], AssistantEvent::Start), starts_when_sent);
+    }
+}
