@@ -32,15 +32,18 @@ fn f44_hooks_of_the_request_that_fail_end_the_run_through_its_normal_exit() {
         assert!(matches!(outcome.end, RunEnd::Failed(_)), "{text}");
         assert_eq!(agent.state().error.as_deref(), Some(text));
         assert!(provider.requests().is_empty());
-        assert_transcript!(recorder, @r##"
+        let expected = format!(
+            r#"
             agent_start
             turn_start
             message        user "Go"
             message_start  assistant
-            message_end    assistant error
+            message_end    assistant error hook "{text}" text ""
             turn_end       results=0
             agent_end      messages=2
-        "##);
+            "#
+        );
+        assert_transcript!(recorder, &expected);
         recorder.check_grammar().unwrap();
     }
 }
@@ -48,13 +51,18 @@ fn f44_hooks_of_the_request_that_fail_end_the_run_through_its_normal_exit() {
 #[test]
 fn f42_a_tool_that_panics_is_an_error_result() {
     let definition = |name: &str| ToolDefinition::new(name, "Panics.", json!({ "type": "object" }));
-    let late = AgentTool::from_fn(definition("late"), |_, _| async { panic!("secret of the tool") });
+    let late = AgentTool::from_fn(definition("late"), |_, _| async {
+        panic!("secret of the tool")
+    });
     let early = AgentTool::from_fn(definition("early"), |arguments, _| {
         assert!(arguments.len() > 7, "secret of the tool");
         async { Ok(ToolOutput::text("never")) }
     });
     let provider = ScriptedProvider::new()
-        .turn(|t| t.tool_call("c1", "late", json!({})).tool_call("c2", "early", json!({})))
+        .turn(|t| {
+            t.tool_call("c1", "late", json!({}))
+                .tool_call("c2", "early", json!({}))
+        })
         .turn(|t| t.text("done"));
     let agent = builder(&provider).tool(late).tool(early).build();
     let recorder = record(&agent);
@@ -91,7 +99,11 @@ fn f44_tool_hooks_that_panic_are_the_result_of_their_call() {
         let agent = building.build();
         let recorder = record(&agent);
         block_on(agent.prompt("Go")).unwrap();
-        assert!(summary(&agent)[2].ends_with("failed unexpectedly"), "{:?}", summary(&agent));
+        assert!(
+            summary(&agent)[2].ends_with("failed unexpectedly"),
+            "{:?}",
+            summary(&agent)
+        );
         assert_eq!(summary(&agent)[3], "assistant(stop):done");
         recorder.check_grammar().unwrap();
     }
@@ -117,13 +129,17 @@ fn f45_a_subscriber_that_panics_changes_nothing() {
 
 #[test]
 fn a_provider_that_panics_ends_the_run_with_what_was_streamed() {
-    let provider = ScriptedProvider::new().turn(|t| t.text("Half").panics("secret of the provider"));
+    let provider =
+        ScriptedProvider::new().turn(|t| t.text("Half").panics("secret of the provider"));
     let agent = builder(&provider).build();
     let recorder = record(&agent);
     let outcome = block_on(agent.prompt("Go")).unwrap();
     assert!(matches!(outcome.end, RunEnd::Failed(_)));
     assert_eq!(summary(&agent)[1], "assistant(error):Half");
-    assert_eq!(agent.state().error.as_deref(), Some("the provider failed unexpectedly"));
+    assert_eq!(
+        agent.state().error.as_deref(),
+        Some("the provider failed unexpectedly")
+    );
     recorder.check_grammar().unwrap();
 }
 
@@ -135,7 +151,9 @@ fn a_provider_that_panics_at_once_ends_the_run() {
             panic!("no {}", request.model.id)
         }
     }
-    let agent = pi_agent::Agent::builder(Broken, model()).clock(ManualClock::new()).build();
+    let agent = pi_agent::Agent::builder(Broken, model())
+        .clock(ManualClock::new())
+        .build();
     let recorder = record(&agent);
     let outcome = block_on(agent.prompt("Go")).unwrap();
     assert!(matches!(outcome.end, RunEnd::Failed(_)));
@@ -144,12 +162,16 @@ fn a_provider_that_panics_at_once_ends_the_run() {
 
 #[test]
 fn a_stream_without_its_end_is_a_retryable_failure_and_runs_no_tool() {
-    let provider = ScriptedProvider::new()
-        .turn(|t| t.tool_call("c1", "echo", json!({ "text": "x" })).end_without_terminal());
+    let provider = ScriptedProvider::new().turn(|t| {
+        t.tool_call("c1", "echo", json!({ "text": "x" }))
+            .end_without_terminal()
+    });
     let agent = builder(&provider).tool(echo()).build();
     let recorder = record(&agent);
     let outcome = block_on(agent.prompt("Go")).unwrap();
-    let RunEnd::Failed(error) = outcome.end else { panic!("the run did not fail") };
+    let RunEnd::Failed(error) = outcome.end else {
+        panic!("the run did not fail")
+    };
     assert!(error.is_retryable());
     assert_eq!(agent.messages().len(), 2);
     recorder.check_grammar().unwrap();

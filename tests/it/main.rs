@@ -1,6 +1,7 @@
 //! Tests that cross crates.
 
 mod agent;
+mod agent_aborts;
 mod agent_events;
 mod agent_faults;
 mod agent_limits;
