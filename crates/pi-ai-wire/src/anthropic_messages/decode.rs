@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::errors::{stop_error, stream_error};
 use super::types::{Block, Delta, Event, Kinds};
 use crate::codec;
+use crate::errors::shortened;
 use crate::ids;
 use crate::json;
 use crate::sse::SseFrame;
@@ -416,7 +417,7 @@ fn is_error(name: &str, event: &Event<'_>) -> bool {
 fn provider_error(data: &str) -> ProviderError {
     match serde_json::from_str::<Value>(data) {
         Ok(body) => stream_error(&body),
-        Err(_) => ProviderError::new(ErrorKind::Server, "the provider reported an error"),
+        Err(_) => ProviderError::new(ErrorKind::Server, shortened(data.to_owned())),
     }
 }
 

@@ -499,7 +499,7 @@ fn the_error_of_the_provider_is_kept() {
         "error-text",
         r#"
          start
-         error server "the provider reported an error"
+         error server "upstream failed"
         "#,
     );
 }
