@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use pi_ai::{HttpClient, OpenAiCompletions};
+use pi_ai::{Anthropic, HttpClient, OpenAiCompletions};
 use pi_ai_wire::codec::Decoder;
-use pi_ai_wire::openai_completions;
+use pi_ai_wire::{anthropic_messages, openai_completions};
 use pi_core::{Provider, Request};
 
 /// How to talk one API.
@@ -24,24 +24,35 @@ pub struct Api {
 pub enum Access {
     /// By the address in the model.
     Direct,
+    /// By the address in the model, with this client.
+    With(HttpClient),
     /// All requests go to this local server as the proxy, which sees the whole URL.
     Through(String),
 }
 
-const APIS: &[Api] = &[Api {
-    name: openai_completions::API,
-    decoder: |request| Box::new(openai_completions::Decoder::new(Arc::clone(&request.model))),
-    provider: |access| {
-        Ok(Arc::new(
-            OpenAiCompletions::new().with_client(client(access)?),
-        ))
+const APIS: &[Api] = &[
+    Api {
+        name: anthropic_messages::API,
+        decoder: |request| Box::new(anthropic_messages::Decoder::new(Arc::clone(&request.model))),
+        provider: |access| Ok(Arc::new(Anthropic::new().with_client(client(access)?))),
     },
-}];
+    Api {
+        name: openai_completions::API,
+        decoder: |request| Box::new(openai_completions::Decoder::new(Arc::clone(&request.model))),
+        provider: |access| {
+            Ok(Arc::new(
+                OpenAiCompletions::new().with_client(client(access)?),
+            ))
+        },
+    },
+];
 
 /// Makes a client that needs no certificates: everything is on this machine.
 fn client(access: Access) -> Result<HttpClient> {
-    let Access::Through(proxy) = access else {
-        return Ok(HttpClient::new());
+    let proxy = match access {
+        Access::Direct => return Ok(HttpClient::new()),
+        Access::With(client) => return Ok(client),
+        Access::Through(proxy) => proxy,
     };
     let crypto = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(crypto)

@@ -154,3 +154,10 @@ struct StoredResponse {
     body: Bytes,
     end: integration_tests::server::End,
 }
+
+impl StoredResponse {
+    fn is_event_stream(&self) -> bool {
+        let content_type = self.headers.iter().find(|(name, _)| name == "content-type");
+        content_type.is_none_or(|(_, value)| value.starts_with("text/event-stream"))
+    }
+}

@@ -20,6 +20,7 @@ pub(crate) struct Meta {
     pub(crate) id: String,
     pub(crate) kind: String,
     pub(crate) api: String,
+    call: Option<String>,
     #[serde(default)]
     compare: Compare,
     #[serde(default)]
@@ -46,6 +47,16 @@ impl Meta {
             Value::Bool(false) | Value::Null => None,
             Value::String(reason) => Some(reason.clone()),
             _ => Some("marked as not decided".to_owned()),
+        }
+    }
+
+    /// Adds to the options what the recorded function leaves to the API, and ours decides.
+    fn complete(&self, options: &mut StreamOptions, model: &Model) {
+        if self.call.as_deref() == Some("stream") && self.api == "anthropic-messages" {
+            options.max_tokens.get_or_insert(model.max_tokens / 3);
+            if options.extra.get("thinkingEnabled").is_none() {
+                options.extra.insert("thinkingEnabled", Value::Null);
+            }
         }
     }
 }
@@ -124,10 +135,12 @@ impl StreamCase {
         }))
     }
 
-    /// Returns the body if there is one response, and nothing happens but its body.
+    /// Returns the body if there is one response, and nothing happens but its stream of events.
     pub(super) fn plain_body(&self) -> Option<&Bytes> {
         match self.responses.as_slice() {
-            [only] if only.status == 200 && only.end == End::Clean => Some(&only.body),
+            [only] if only.status == 200 && only.end == End::Clean && only.is_event_stream() => {
+                Some(&only.body)
+            }
             _ => None,
         }
     }
@@ -165,7 +178,9 @@ fn is_set(value: Value) -> bool {
 pub(crate) fn read_request(folder: &Path, model: &Value) -> Result<Request> {
     let model = Model::deserialize(model).context("read model.json")?;
     let context: Context = stored::parse(&folder.join("context.json"))?;
-    let options: StreamOptions = stored::parse(&folder.join("options.json"))?;
+    let mut options: StreamOptions = stored::parse(&folder.join("options.json"))?;
+    let meta: Meta = stored::parse(&folder.join("meta.json"))?;
+    meta.complete(&mut options, &model);
     Ok(Request::new(model, context).with_options(options))
 }
 
