@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use pi_core::Clock;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -55,7 +56,7 @@ pub struct Received {
     pub headers: BTreeMap<String, String>,
     /// The body.
     pub body: Bytes,
-    /// The time since the server was started.
+    /// The time since the server was started, or the monotonic time of its clock.
     pub at: Duration,
 }
 
@@ -74,6 +75,18 @@ impl Server {
     /// # Errors
     /// If no local port can be opened.
     pub async fn start(responses: Vec<Response>) -> io::Result<Self> {
+        Self::run(responses, None).await
+    }
+
+    /// Starts such a server, which notes the times of requests by a clock.
+    ///
+    /// # Errors
+    /// If no local port can be opened.
+    pub async fn start_with_clock(responses: Vec<Response>, clock: impl Clock) -> io::Result<Self> {
+        Self::run(responses, Some(Box::new(clock))).await
+    }
+
+    async fn run(responses: Vec<Response>, clock: Option<Box<dyn Clock>>) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
         let received = Arc::new(Mutex::new(Vec::new()));
@@ -81,6 +94,7 @@ impl Server {
             responses,
             received: Arc::clone(&received),
             started: Instant::now(),
+            clock,
         });
         let task = tokio::spawn(async move {
             let mut connections = tokio::task::JoinSet::new();
@@ -122,13 +136,17 @@ struct Script {
     responses: Vec<Response>,
     received: Arc<Mutex<Vec<Received>>>,
     started: Instant,
+    clock: Option<Box<dyn Clock>>,
 }
 
 impl Script {
     /// Answers one request, then closes the connection.
     async fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
-        let request = read_request(&mut stream, self.started).await?;
+        let mut request = read_request(&mut stream, self.started).await?;
+        if let Some(clock) = &self.clock {
+            request.at = clock.monotonic();
+        }
         let index = {
             let mut received = lock(&self.received);
             received.push(request);

@@ -69,7 +69,7 @@ async fn check_sentence(
     findings: &mut Findings,
 ) -> Result<()> {
     let unknown = format!("the sentence \"{sentence}\"");
-    if !sentence.starts_with("in the second request") || apis::find(api).is_none() {
+    if !sentence.contains("the second request") || apis::find(api).is_none() {
         findings.cannot(unknown);
         return Ok(());
     }

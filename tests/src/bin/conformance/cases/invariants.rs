@@ -8,6 +8,10 @@ use integration_tests::observe::Observation;
 /// What a check finds; `None` if the sentence is not known.
 type Checked = Option<Result<(), String>>;
 
+/// The answer comes from the target that it is sent back to; so it is set up.
+pub(super) const SAME_MODEL_ANSWERS: &str =
+    "the model name in the answer is the one of the same-model target";
+
 /// Checks a sentence about one reply.
 pub(super) fn of_reply(sentence: &str, observation: &Observation) -> Checked {
     let deltas = || {
@@ -31,6 +35,7 @@ pub(super) fn of_reply(sentence: &str, observation: &Observation) -> Checked {
         "each toolcall_start has exactly one toolcall_end" => {
             holds(starts_have_one_end(observation), sentence)
         }
+        SAME_MODEL_ANSWERS => Ok(()),
         // The content is compared as a list, with its length.
         "empty content strings next to reasoning make no empty text block" => Ok(()),
         _ => return None,
@@ -69,6 +74,9 @@ fn starts_have_one_end(observation: &Observation) -> bool {
     places("toolcall_start") == places("toolcall_end")
 }
 
+/// A sentence that takes two bodies.
+pub(super) const TWICE_THE_SAME: &str = "building the body twice gives the same bytes";
+
 /// Checks a sentence about the body of a request.
 pub(super) fn of_body(sentence: &str, body: &Value) -> Checked {
     Some(match sentence {
@@ -88,6 +96,53 @@ pub(super) fn of_body(sentence: &str, body: &Value) -> Checked {
             )
         }
         "white space before comparing: the body is compact JSON" => Ok(()),
+        // `replay` builds it once more.
+        TWICE_THE_SAME => Ok(()),
+        "every text block in the body has at least one character that is not white space"
+        | "no text block is empty or blank" => {
+            holds(texts(body).all(|text| !text.trim().is_empty()), sentence)
+        }
+        "tool_use toolu_E1 is there with its tool_result in the next user message" => {
+            holds(is_answered_next(body, "toolu_E1"), sentence)
+        }
+        "the texts list, again and really are there in this order" => holds(
+            in_order(texts(body), &["list", "again", "really"]),
+            sentence,
+        ),
+        "the tool_result ids are the tool_use ids in the same order" => holds(
+            block_ids(body, "tool_result", "tool_use_id").eq(block_ids(body, "tool_use", "id")),
+            sentence,
+        ),
+        "the third id is toolu_ok-1" => holds(
+            block_ids(body, "tool_use", "id").nth(2) == Some("toolu_ok-1"),
+            sentence,
+        ),
+        "the second request sends each cut call with an object as input" => {
+            holds(calls_have_objects(body), sentence)
+        }
+        "each block of type thinking in the body has a non-empty signature" => {
+            let mut signatures = blocks(body, "thinking").map(|block| block["signature"].as_str());
+            holds(
+                signatures.all(|signature| signature.is_some_and(|s| !s.is_empty())),
+                sentence,
+            )
+        }
+        "the five answers and six user texts are all there, in order" => {
+            let talk = [
+                "one",
+                "Answer one",
+                "two",
+                "Answer two",
+                "three",
+                "Answer three",
+                "four",
+                "Answer four",
+                "five",
+                "Answer five",
+                "six",
+            ];
+            holds(in_order(texts(body), &talk), sentence)
+        }
         _ => return None,
     })
 }
@@ -97,6 +152,59 @@ fn messages(body: &Value) -> impl Iterator<Item = &Value> {
         .and_then(Value::as_array)
         .into_iter()
         .flatten()
+}
+
+/// The blocks of all messages that are of one type.
+fn blocks<'a>(body: &'a Value, kind: &'a str) -> impl Iterator<Item = &'a Value> {
+    let contents = messages(body).filter_map(|message| message["content"].as_array());
+    contents
+        .flatten()
+        .filter(move |block| block["type"] == kind)
+}
+
+fn block_ids<'a>(body: &'a Value, kind: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
+    blocks(body, kind).filter_map(move |block| block[key].as_str())
+}
+
+/// The texts of all messages: those of blocks, and contents that are only a text.
+fn texts(body: &Value) -> impl Iterator<Item = &str> {
+    messages(body).flat_map(|message| {
+        let content = &message["content"];
+        let blocks = content.as_array().into_iter().flatten();
+        let blocks = blocks.filter(|block| block["type"] == "text");
+        let texts = blocks.filter_map(|block| block["text"].as_str());
+        content.as_str().into_iter().chain(texts)
+    })
+}
+
+/// True if all of `wanted` are among the texts in this order.
+fn in_order<'a>(mut texts: impl Iterator<Item = &'a str>, wanted: &[&str]) -> bool {
+    wanted
+        .iter()
+        .all(|wanted| texts.any(|text| text == *wanted))
+}
+
+/// True if the message behind the call is the user's and holds the call's result.
+fn is_answered_next(body: &Value, id: &str) -> bool {
+    let mut messages = messages(body);
+    let is_called = messages.any(|message| call_ids(message).any(|known| known == id));
+    let Some(next) = messages.next().filter(|_| is_called) else {
+        return false;
+    };
+    let blocks = next["content"].as_array().into_iter().flatten();
+    next["role"] == "user"
+        && blocks
+            .filter(|block| block["type"] == "tool_result")
+            .any(|block| block["tool_use_id"] == id)
+}
+
+/// True if there are calls, as many as results, and the input of each is an object.
+fn calls_have_objects(body: &Value) -> bool {
+    let mut calls = blocks(body, "tool_use").peekable();
+    let results = blocks(body, "tool_result").count();
+    calls.peek().is_some()
+        && blocks(body, "tool_use").count() == results
+        && calls.all(|call| call["input"].is_object())
 }
 
 fn answers_fit(body: &Value) -> Result<(), String> {

@@ -16,7 +16,7 @@ use integration_tests::apis::{self, Access, Api};
 use integration_tests::observe::Observation;
 
 /// How long one reply may take.
-const LIMIT: Duration = Duration::from_secs(20);
+pub(super) const LIMIT: Duration = Duration::from_secs(20);
 
 pub(super) async fn run(case: &Case) -> Result<Findings> {
     let setup = case.json("setup.json")?;
@@ -27,6 +27,7 @@ pub(super) async fn run(case: &Case) -> Result<Findings> {
             continue;
         };
         let target = Target {
+            target: answering(case, &setup),
             api: api.name,
             fields: setup.get("model"),
             ..Target::default()
@@ -48,6 +49,16 @@ pub(super) async fn run(case: &Case) -> Result<Findings> {
         }
     }
     Ok(findings)
+}
+
+/// Returns the target that gives the answer, where the case says which one does.
+fn answering<'a>(case: &Case, setup: &'a Value) -> Option<&'a Value> {
+    let is_told = case
+        .invariants()
+        .any(|sentence| sentence == invariants::SAME_MODEL_ANSWERS);
+    let replays = setup.get("thenReplay")?.as_array()?;
+    let same = replays.iter().find(|replay| replay["name"] == "same-model");
+    same.filter(|_| is_told)?.get("target")
 }
 
 /// Reads a body straight with the codec where it simply ends, and over HTTP.
@@ -92,13 +103,19 @@ pub(super) async fn ask(
 ) -> Result<(Observation, usize)> {
     let server = Server::start(responses).await?;
     let provider = (api.provider)(Access::Direct)?;
-    let mut request = Request::new(target.model(&server.host())?, context());
-    request.options.api_key = Some("test-key".to_owned().into());
+    let request = request(target, &server)?;
     let reply = Observation::of_stream(provider.stream(request));
     let reply = tokio::time::timeout(LIMIT, reply)
         .await
         .context("no end in time")?;
     Ok((reply, server.received().len()))
+}
+
+/// Makes the one request of a case.
+pub(super) fn request(target: &Target<'_>, server: &Server) -> Result<Request> {
+    let mut request = Request::new(target.model(&server.host())?, context());
+    request.options.api_key = Some("test-key".to_owned().into());
+    Ok(request)
 }
 
 pub(super) fn end(word: Option<&Value>) -> Result<End> {

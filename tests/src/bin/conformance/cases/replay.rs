@@ -32,6 +32,14 @@ pub(super) async fn run(case: &Case) -> Result<Findings> {
     let messages = stored.get("messages").cloned().context("no messages")?;
     let messages: Vec<Message> = serde_json::from_value(messages).context("read messages")?;
     let body = send(&target, messages.clone()).await?;
+    if case
+        .invariants()
+        .any(|text| text == invariants::TWICE_THE_SAME)
+        && send(&target, messages.clone()).await? != body
+    {
+        findings.differ(format!("does not hold: {}", invariants::TWICE_THE_SAME));
+    }
+    let body: Value = serde_json::from_slice(&body).context("read the body")?;
     let mut seen = facts(&body);
     // Looked at below, with another model.
     seen.insert("textOnlyModel".to_owned(), Value::Null);
@@ -57,6 +65,7 @@ pub(super) async fn run(case: &Case) -> Result<Findings> {
             messages,
         )
         .await?;
+        let body = serde_json::from_slice(&body).context("read the body")?;
         findings.compare("body for a model of text only", &expected, &facts(&body));
     }
     Ok(findings)
@@ -66,10 +75,12 @@ pub(super) async fn run(case: &Case) -> Result<Findings> {
 pub(super) async fn body(target: &Target<'_>, messages: Vec<Message>) -> Result<Value> {
     let mut all: Vec<Message> = vec![UserMessage::new("go", 0).into()];
     all.extend(messages);
-    send(target, all).await
+    let body = send(target, all).await?;
+    serde_json::from_slice(&body).context("read the body")
 }
 
-async fn send(target: &Target<'_>, messages: Vec<Message>) -> Result<Value> {
+/// Returns the bytes of the body.
+async fn send(target: &Target<'_>, messages: Vec<Message>) -> Result<Bytes> {
     let api = apis::find(target.api()).context("the api is not built yet")?;
     let refusal = Response {
         status: 400,
@@ -91,7 +102,7 @@ async fn send(target: &Target<'_>, messages: Vec<Message>) -> Result<Value> {
     let received = received
         .first()
         .with_context(|| format!("nothing was sent: {:?}", reply.reply.error_message))?;
-    serde_json::from_slice(&received.body).context("read the body")
+    Ok(received.body.clone())
 }
 
 /// Returns what the keys of `expected.json` look at.
