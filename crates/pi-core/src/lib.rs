@@ -69,6 +69,8 @@ mod provider;
 mod stream;
 mod tagged;
 mod tool;
+#[cfg(feature = "schemars")]
+mod typed_tool;
 mod usage;
 #[cfg(feature = "validation")]
 pub mod validation;
@@ -99,9 +101,9 @@ pub use crate::progress::{ProgressReceiver, ProgressSender, progress_channel};
 pub use crate::provider::{Provider, Router};
 pub use crate::stream::{AssistantStream, EventSource, Progress};
 pub use crate::tagged::Extra;
-#[cfg(feature = "schemars")]
-pub use crate::tool::Tool;
 pub use crate::tool::{
     AgentTool, DynTool, PreparedCall, Replay, ToolContext, ToolError, ToolExecutionMode, ToolOutput,
 };
+#[cfg(feature = "schemars")]
+pub use crate::typed_tool::Tool;
 pub use crate::usage::{Cost, Usage};
