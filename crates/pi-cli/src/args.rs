@@ -3,17 +3,23 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
+use pi_core::ThinkingLevel;
 
 const EXAMPLES: &str = "\
 Examples:
+  pi                                             talk in this folder
   pi \"What is in this folder?\"
+  pi --continue \"And what does it do?\"
+  pi --model anthropic/claude-sonnet-4-5 --image plan.png \"What is drawn here?\"
   pi --base-url http://127.0.0.1:8080/v1 \"Say hello\"
   git diff | pi --print \"Explain this change:\" -
-  OPENAI_API_KEY=... pi --model gpt-4.1-mini \"Read Cargo.toml and explain it\"
+  pi --list-models sonnet
   pi --json=deltas \"List the files\" | jq .type
 
-Without --base-url and without OPENAI_API_KEY an embedded demo model answers. It is no language
-model: it follows a few rules, but its tool calls are real.
+The key of a provider is taken from its environment variable, such as ANTHROPIC_API_KEY. Without
+--model the first of OpenAI and Anthropic that has a key is asked; without --base-url and without a
+key an embedded demo model answers. It is no language model: it follows a few rules, but its tool
+calls are real.
 
 Exit status: 0 done, 1 the model or the run failed, 2 wrong usage, 130 aborted.";
 
@@ -22,25 +28,61 @@ Exit status: 0 done, 1 the model or the run failed, 2 wrong usage, 130 aborted."
 #[command(name = "pi", version, after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The prompt; words are joined by spaces, `-` stands for standard input. Without a prompt it
-    /// is read from standard input
+    /// is read from standard input, or, on a terminal, a talk begins
     #[arg(value_name = "PROMPT")]
     pub(crate) prompt: Vec<String>,
+
+    /// The model: `provider/id` of the catalogue, or an id that only one provider has. With
+    /// --base-url the server's own name for it, by default the first that it lists. `demo` is the
+    /// embedded one
+    #[arg(short, long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+
+    /// List the models of the catalogue that match all words of FILTER, and end
+    #[arg(
+        long,
+        value_name = "FILTER",
+        num_args = 0..=1,
+        default_missing_value = "",
+        conflicts_with_all = ["prompt", "print"]
+    )]
+    pub(crate) list_models: Option<String>,
+
+    /// A JSON file with models that are added to the catalogue, or change those that are there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) models: Option<PathBuf>,
 
     /// The address of an OpenAI-compatible server, with or without `/v1`
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
 
-    /// The model; by default the first that the server has. `demo` is the embedded one
-    #[arg(short, long, value_name = "ID")]
-    pub(crate) model: Option<String>,
-
-    /// The environment variable that holds the key. By default OPENAI_API_KEY, which is sent to
-    /// api.openai.com only
+    /// The environment variable that holds the key, in place of the provider's own. A server of
+    /// --base-url gets a key only by this option
     #[arg(long, value_name = "NAME")]
     pub(crate) api_key_env: Option<String>,
 
+    /// How much the model should think; the nearest level that the model offers is taken
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) thinking: Option<Thinking>,
+
+    /// Replace the system prompt, by a text or by the file behind `@`
+    #[arg(long, value_name = "TEXT|@FILE")]
+    pub(crate) system: Option<String>,
+
+    /// Show the model an image (PNG, JPEG, GIF or WebP) with the prompt; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) image: Vec<PathBuf>,
+
+    /// Go on with the last conversation of this folder
+    #[arg(short = 'c', long = "continue")]
+    pub(crate) resume: bool,
+
+    /// Do not keep the conversation
+    #[arg(long)]
+    pub(crate) no_session: bool,
+
     /// Print one event of the run a line, as JSON; `deltas` leaves the repeated message out of
-    /// updates
+    /// updates. With --list-models, one model a line
     #[arg(
         long,
         value_name = "FORM",
@@ -62,10 +104,6 @@ pub(crate) struct Args {
     /// Offer no tools to the model
     #[arg(long)]
     pub(crate) no_tools: bool,
-
-    /// Replace the system prompt
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) system: Option<String>,
 }
 
 /// What an update of a reply carries in JSON.
@@ -75,6 +113,33 @@ pub(crate) enum JsonForm {
     Full,
     /// Only what is new.
     Deltas,
+}
+
+/// How much to think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Thinking {
+    Off,
+    Minimal,
+    Low,
+    Medium,
+    High,
+    #[value(name = "xhigh")]
+    XHigh,
+    Max,
+}
+
+impl From<Thinking> for ThinkingLevel {
+    fn from(level: Thinking) -> Self {
+        match level {
+            Thinking::Off => Self::Off,
+            Thinking::Minimal => Self::Minimal,
+            Thinking::Low => Self::Low,
+            Thinking::Medium => Self::Medium,
+            Thinking::High => Self::High,
+            Thinking::XHigh => Self::XHigh,
+            Thinking::Max => Self::Max,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -101,6 +166,28 @@ mod tests {
                 (Some(json), vec![prompt.to_owned()]),
                 "{line:?}"
             );
+        }
+    }
+
+    #[test]
+    fn the_filter_of_the_list_may_be_left_out() {
+        for (line, filter) in [
+            (&["pi", "--list-models"][..], ""),
+            (&["pi", "--list-models", "--json"], ""),
+            (&["pi", "--list-models", "gpt mini"], "gpt mini"),
+        ] {
+            let args = Args::try_parse_from(line).unwrap();
+            assert_eq!(args.list_models.as_deref(), Some(filter), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn every_level_of_the_core_can_be_chosen() {
+        for level in Thinking::value_variants() {
+            let name = level.to_possible_value().unwrap();
+            let core = ThinkingLevel::from(*level);
+            assert_eq!(core.as_str(), name.get_name());
+            assert!(!matches!(core, ThinkingLevel::Other(_)));
         }
     }
 }

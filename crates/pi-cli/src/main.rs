@@ -1,7 +1,8 @@
-//! The command `pi`: one prompt to a model that may look at the files of a folder.
+//! The command `pi`: asks a model that may look at the files of a folder.
 //!
 //! ```text
 //! Args -> prompt + Backend (provider, model) -> Agent --events--> Render -> stdout, stderr
+//!                                                    '--------> Session -> a file
 //! ```
 //!
 //! The answer goes to standard output, everything about it (tool calls, thinking, usage, errors) to
@@ -9,13 +10,18 @@
 
 mod args;
 mod backend;
+mod conversation;
 mod demo;
 mod exit;
 mod hint;
+mod image;
+mod interactive;
+mod models;
 mod output;
 mod prompt;
 mod render;
 mod run;
+mod session;
 mod signals;
 mod terminal;
 mod tools;

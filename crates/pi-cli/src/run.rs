@@ -1,35 +1,63 @@
-//! One run: a prompt, the answer, and how it ended.
+//! What the command line asks for: a list, one answer, or a talk.
 
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
-use pi_agent::{Agent, RunEnd, RunOutcome, SystemClock};
-use pi_core::{CancellationToken, Clock as _, ProviderError, UserMessage};
+use pi_agent::{Agent, Prompt, RunEnd, RunOutcome, SystemClock};
+use pi_core::{
+    CancellationToken, Clock as _, ImageContent, ProviderError, UserContent, UserMessage,
+};
 
 use crate::args::Args;
 use crate::backend::{self, Backend};
+use crate::conversation::{self, Say};
 use crate::exit::{Exit, usage};
+use crate::hint::Asked;
+use crate::models::{self, Models};
 use crate::output::Output;
 use crate::render::{Render, renderer};
 use crate::tools::Folder;
-use crate::{hint, prompt, signals, terminal, tools};
+use crate::{image, interactive, prompt, signals, terminal};
+
+/// What was read before anything is asked.
+pub(crate) struct Inputs {
+    pub(crate) folder: Folder,
+    pub(crate) system: String,
+    pub(crate) images: Vec<ImageContent>,
+    pub(crate) models: Models,
+}
 
 /// Runs what the command line asks for.
 ///
 /// # Errors
 /// What was not shown to the user yet.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if let Some(filter) = &args.list_models {
+        let output = Output::stdout();
+        let exit = models::list(args, filter, &output)?;
+        return output.take_error().map_or(Ok(exit), reader_gone);
+    }
     let folder = open_folder(args.cwd.as_deref())?;
-    let prompt = prompt::read(&args.prompt)?;
+    let prompt = if interactive::is_wanted(args) {
+        None
+    } else {
+        Some(prompt::read(&args.prompt)?)
+    };
+    let inputs = Inputs {
+        system: conversation::system_prompt(args, &folder)?,
+        images: image::read(&args.image)?,
+        models: Models::load(args.models.as_deref())?,
+        folder,
+    };
     // The second thread hears signals while the first one waits for the reader of its output.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    let exit = runtime.block_on(answer(args, folder, prompt));
+    let exit = runtime.block_on(start(args, inputs, prompt));
     // A read from a dead network drive may never end.
     runtime.shutdown_background();
     exit
@@ -45,58 +73,74 @@ fn open_folder(path: Option<&Path>) -> anyhow::Result<Folder> {
     })
 }
 
-async fn answer(args: &Args, folder: Folder, prompt: String) -> anyhow::Result<Exit> {
+async fn start(args: &Args, inputs: Inputs, prompt: Option<String>) -> anyhow::Result<Exit> {
     let interrupted = signals::interruption()?;
     let backend = tokio::select! {
         biased;
         () = interrupted.cancelled() => return Ok(aborted()),
-        backend = backend::choose(args) => backend,
+        backend = backend::choose(args, &inputs.models, args.model.as_deref()) => backend,
     };
-    let address = backend::shown_address(args);
     let backend = match backend {
         Ok(backend) => backend,
-        Err(error) => return cannot_ask(error, &address),
+        Err(error) => return cannot_ask(error, &backend::asked_first(args)),
     };
-    if let Some(notice) = backend.notice {
+    image::check(&inputs.images, &backend.model)?;
+    match prompt {
+        Some(prompt) => answer(args, inputs, backend, prompt, &interrupted).await,
+        None => interactive::talk(args, inputs, backend, interrupted).await,
+    }
+}
+
+/// Answers one prompt.
+async fn answer(
+    args: &Args,
+    inputs: Inputs,
+    backend: Backend,
+    prompt: String,
+    interrupted: &CancellationToken,
+) -> anyhow::Result<Exit> {
+    let Backend {
+        provider,
+        model,
+        asked,
+        notice,
+    } = backend;
+    if let Some(notice) = notice {
         terminal::say(notice);
     }
-    let agent = build_agent(args, folder, backend);
+    let say: Say = Arc::new(terminal::say);
+    let Inputs {
+        folder,
+        system,
+        images,
+        ..
+    } = inputs;
+    let talk = conversation::begin(args, folder, system, provider, model, &say)?;
     let output = Output::stdout();
-    let outcome = drive(&agent, prompt, &interrupted, args, &output).await?;
+    let prompt = message(prompt, images);
+    let outcome = drive(&talk.agent, prompt, interrupted, args, &output).await?;
     if let Some(error) = output.take_error() {
         return reader_gone(error);
     }
-    Ok(conclude(&outcome, &address))
+    Ok(conclude(&outcome, &asked))
 }
 
-fn build_agent(args: &Args, folder: Folder, backend: Backend) -> Agent {
-    let system = args
-        .system
-        .clone()
-        .unwrap_or_else(|| system_prompt(args, &folder));
-    let builder = Agent::builder(backend.provider, backend.model).system_prompt(system);
-    if args.no_tools {
-        builder.build()
-    } else {
-        builder.tools(tools::read_only(folder)).build()
+/// Makes the message of a prompt. Without images it is plain text: servers with a simple chat
+/// template drop a prompt that is a list of parts.
+pub(crate) fn message(text: String, images: Vec<ImageContent>) -> UserMessage {
+    let now = SystemClock.now();
+    if images.is_empty() {
+        return UserMessage::new(text, now);
     }
-}
-
-fn system_prompt(args: &Args, folder: &Folder) -> String {
-    if args.no_tools {
-        return "You are a helpful assistant. Answer briefly.".to_owned();
-    }
-    format!(
-        "You are a helpful assistant. Answer briefly. You work in the folder {}. Look at files with \
-         your tools before you say something about them.",
-        folder.root().display()
-    )
+    let mut content = vec![UserContent::text(text)];
+    content.extend(images.into_iter().map(UserContent::Image));
+    UserMessage::new(content, now)
 }
 
 /// Drives the run to its end, which comes early after a signal or when nobody reads the output.
 async fn drive(
     agent: &Agent,
-    prompt: String,
+    prompt: impl Into<Prompt>,
     interrupted: &CancellationToken,
     args: &Args,
     output: &Output,
@@ -104,8 +148,7 @@ async fn drive(
     let render = Arc::new(Mutex::new(renderer(args, output.clone())));
     let shown = Arc::clone(&render);
     let _showing = agent.subscribe(move |event| lock(&shown).event(event));
-    // As plain text: servers with a simple chat template drop a prompt that is a list of parts.
-    let mut running = agent.prompt(UserMessage::new(prompt, SystemClock.now()));
+    let mut running = agent.prompt(prompt);
     let outcome = tokio::select! {
         biased;
         outcome = &mut running => outcome,
@@ -130,11 +173,11 @@ fn lock(render: &Mutex<Box<dyn Render>>) -> std::sync::MutexGuard<'_, Box<dyn Re
 }
 
 /// Shows why a server could not be asked for its models; other errors are passed on.
-fn cannot_ask(error: anyhow::Error, address: &str) -> anyhow::Result<Exit> {
+fn cannot_ask(error: anyhow::Error, asked: &Asked) -> anyhow::Result<Exit> {
     let Some(failure) = error.downcast_ref::<ProviderError>() else {
         return Err(error);
     };
-    let hint = hint::of_listing(failure, address);
+    let hint = asked.hint_of_listing(failure);
     // The causes below the failure repeat it in the words of other layers.
     terminal::complain(&format!("{error}: {failure}"), hint.as_deref());
     Ok(Exit::Failed)
@@ -148,19 +191,23 @@ fn reader_gone(error: io::Error) -> anyhow::Result<Exit> {
     }
 }
 
-fn conclude(outcome: &RunOutcome, address: &str) -> Exit {
+fn conclude(outcome: &RunOutcome, asked: &Asked) -> Exit {
     match &outcome.end {
         RunEnd::Completed => Exit::Done,
         RunEnd::Aborted => aborted(),
         RunEnd::Failed(error) => {
-            let text = match error.message() {
-                "" => "the model failed without a word",
-                text => text,
-            };
-            terminal::complain(text, hint::of(error, address).as_deref());
+            terminal::complain(said(error), asked.hint(error).as_deref());
             Exit::Failed
         }
         _ => Exit::Failed,
+    }
+}
+
+/// Returns the text of an error that was shown to nobody yet.
+pub(crate) fn said(error: &ProviderError) -> &str {
+    match error.message() {
+        "" => "the model failed without a word",
+        text => text,
     }
 }
 

@@ -53,11 +53,16 @@ pub(crate) fn say(line: &str) {
 
 /// Writes an error, and what to do about it, to standard error.
 pub(crate) fn complain(error: &str, hint: Option<&str>) {
-    let colours = Colours::of(&std::io::stderr());
-    say(&format!("{} {}", colours.red("error:"), printable(error)));
+    say(&complaint(Colours::of(&std::io::stderr()), error, hint));
+}
+
+/// Returns the lines for an error, and what to do about it.
+pub(crate) fn complaint(colours: Colours, error: &str, hint: Option<&str>) -> String {
+    let mut lines = format!("{} {}", colours.red("error:"), printable(error));
     if let Some(hint) = hint {
-        say(&format!("{} {hint}", colours.cyan("hint:")));
+        lines.push_str(&format!("\n{} {hint}", colours.cyan("hint:")));
     }
+    lines
 }
 
 /// Removes from a text what a terminal would obey: all control characters but line feeds and tabs.

@@ -185,8 +185,17 @@ fn summary(result: &ToolOutput) -> String {
     }
 }
 
+/// Writes a cost that is not zero.
+pub(crate) fn dollars(cost: f64) -> String {
+    if cost < 0.000_1 {
+        "less than $0.0001".to_owned()
+    } else {
+        format!("${cost:.4}")
+    }
+}
+
 /// Writes tokens and cost; `None` if the server has told nothing.
-fn usage_line(usage: &Usage) -> Option<String> {
+pub(crate) fn usage_line(usage: &Usage) -> Option<String> {
     if usage.total_tokens == 0 && usage.input == 0 && usage.output == 0 {
         return None;
     }
@@ -198,7 +207,7 @@ fn usage_line(usage: &Usage) -> Option<String> {
         line.push_str(&format!(", {} to the cache", usage.cache_write));
     }
     if usage.cost.total > 0.0 {
-        line.push_str(&format!(", ${:.4}", usage.cost.total));
+        line.push_str(&format!(", {}", dollars(usage.cost.total)));
     }
     Some(line)
 }

@@ -4,12 +4,13 @@ mod human;
 mod json;
 mod print;
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
 use pi_agent::RunOutcome;
 use pi_core::AgentEvent;
 
 use self::human::{Human, Streams};
+pub(crate) use self::human::{dollars, usage_line};
 use self::json::Json;
 use self::print::Print;
 use crate::args::Args;
@@ -41,6 +42,16 @@ pub(crate) fn renderer(args: &Args, output: Output) -> Box<dyn Render> {
         colours: Colours::of(&stderr),
     };
     Box::new(Human::new(output, stderr, streams))
+}
+
+/// Shows a run on a terminal that somebody else owns.
+pub(crate) fn on_screen(screen: impl Write + Clone + Send + 'static) -> Box<dyn Render> {
+    let streams = Streams {
+        plain_text: true,
+        one_screen: true,
+        colours: Colours::of(&std::io::stdout()),
+    };
+    Box::new(Human::new(Output::new(screen.clone()), screen, streams))
 }
 
 #[cfg(test)]

@@ -1,9 +1,13 @@
 //! The command as a user runs it. Nothing here needs a network, a key or another program.
 
+mod bad_input;
 mod demo;
+mod images;
 mod live;
+mod models;
 mod runs;
 mod server;
+mod sessions;
 #[cfg(unix)]
 mod signals;
 mod usage;

@@ -29,6 +29,7 @@ pub(crate) fn pi(dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pi"));
     for name in [
         "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
         "NO_COLOR",
         "HTTP_PROXY",
         "http_proxy",
@@ -39,6 +40,10 @@ pub(crate) fn pi(dir: &Path) -> Command {
     }
     command
         .current_dir(dir)
+        .env(
+            "PI_STATE_DIR",
+            concat!(env!("CARGO_TARGET_TMPDIR"), "/state"),
+        )
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

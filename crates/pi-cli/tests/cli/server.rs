@@ -62,6 +62,17 @@ impl Answer {
         Self::new("200 OK", "text/event-stream", &body)
     }
 
+    /// A whole reply that tells how many tokens went in and came out.
+    pub(crate) fn text_with_usage(pieces: &[&str], input: u64, output: u64) -> Self {
+        let mut body: String = pieces.iter().map(|piece| text_event(piece)).collect();
+        body.push_str(&event(r#"{"index":0,"delta":{},"finish_reason":"stop"}"#));
+        body.push_str(&format!(
+            "data: {{\"choices\":[],\"usage\":{{\"prompt_tokens\":{input},\
+             \"completion_tokens\":{output}}}}}\n\ndata: [DONE]\n\n"
+        ));
+        Self::new("200 OK", "text/event-stream", &body)
+    }
+
     /// A reply of a model that calls a tool.
     pub(crate) fn call(tool: &str, arguments: &str) -> Self {
         let call = serde_json::json!({

@@ -1,0 +1,13 @@
+//! A talk on a terminal.
+//!
+//! ```text
+//! editor (a thread) --Input--> Talk --prompt, steer, abort--> Agent
+//!     '<------------ Screen <----- what is said <---- Render ---'
+//! ```
+
+mod command;
+mod editor;
+mod screen;
+mod talk;
+
+pub(crate) use self::talk::{is_wanted, talk};
