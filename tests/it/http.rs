@@ -2,7 +2,7 @@
 
 use integration_tests::apis::Access;
 use integration_tests::observe::Observation;
-use pi_ai::OpenAiCompletions;
+use pi_ai::{HttpClient, OpenAiCompletions, Providers, RetryPolicy};
 use pi_core::{
     AgentMessage, Context, ErrorKind, Message, Provider, Request, ToolDefinition, UserMessage,
 };
@@ -51,19 +51,29 @@ async fn a_refusal_is_a_typed_error() {
         (500, ErrorKind::Server, true),
         (529, ErrorKind::Overloaded, true),
     ];
-    for (status, kind, retryable) in cases {
-        let body = json!({ "error": { "message": "not now" } });
-        let server = serve(ResponseTemplate::new(status).set_body_json(body)).await;
-        let mut stream = OpenAiCompletions::new().stream(request(&server, "openai-completions"));
-        let error = stream.finish().await.expect_err("it was refused");
-        assert_eq!(
-            (error.kind(), error.is_retryable()),
-            (&kind, retryable),
-            "{status}"
-        );
-        assert_eq!(error.status(), Some(status));
-        assert!(error.message().contains("not now"), "{}", error.message());
+    for api in ["anthropic-messages", "openai-completions"] {
+        let provider = Providers::new().with_client(once());
+        for (status, kind, retryable) in &cases {
+            let body = json!({ "error": { "message": "not now" } });
+            let server = serve(ResponseTemplate::new(*status).set_body_json(body)).await;
+            let mut request = request(&server, api);
+            request.options.api_key = Some("test-key".to_owned().into());
+            let error = provider.stream(request).finish().await;
+            let error = error.expect_err("it was refused");
+            assert_eq!(
+                (error.kind(), error.is_retryable()),
+                (kind, *retryable),
+                "{api}, {status}"
+            );
+            assert_eq!(error.status(), Some(*status));
+            assert!(error.message().contains("not now"), "{}", error.message());
+        }
     }
+}
+
+/// Makes a client that sends every request once.
+fn once() -> HttpClient {
+    HttpClient::builder().retry(RetryPolicy::off()).build()
 }
 
 #[tokio::test]

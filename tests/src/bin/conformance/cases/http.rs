@@ -196,3 +196,26 @@ fn response(case: &Case, connection: &Value) -> Result<Response> {
         end: provider::end(connection.get("end"))?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read() {
+        for (text, seconds) in [
+            ("1970-01-01T00:00:00Z", Some(0)),
+            ("2000-02-29T12:00:01Z", Some(951_825_601)),
+            ("2030-01-01T00:00:00Z", Some(1_893_456_000)),
+            ("1969-12-31T23:59:59Z", None),
+            ("2030-13-01T00:00:00Z", None),
+            ("2030-01-01", None),
+        ] {
+            assert_eq!(
+                milliseconds_of(text),
+                seconds.map(|s: u64| s * 1000),
+                "{text}"
+            );
+        }
+    }
+}

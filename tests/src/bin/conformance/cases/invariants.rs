@@ -266,3 +266,66 @@ fn holds(condition: bool, sentence: &str) -> Result<(), String> {
         Err(format!("does not hold: {sentence}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn sentences_about_a_request_to_anthropic_can_fail() {
+        let user = |content: Value| json!({ "role": "user", "content": content });
+        let reply = |content: Value| json!({ "role": "assistant", "content": content });
+        let text = |text: &str| json!({ "type": "text", "text": text });
+        let call = |id: &str| json!([{ "type": "tool_use", "id": id, "input": {} }]);
+        let result = |id: &str| json!([{ "type": "tool_result", "tool_use_id": id }]);
+        let signed = |signature: &str| json!([{ "type": "thinking", "signature": signature }]);
+        for (sentence, right, wrong) in [
+            (
+                "no text block is empty or blank",
+                json!([user(json!("a")), reply(json!([text("b")]))]),
+                json!([user(json!("a")), reply(json!([text(" \n")]))]),
+            ),
+            (
+                "tool_use toolu_E1 is there with its tool_result in the next user message",
+                json!([reply(call("toolu_E1")), user(result("toolu_E1"))]),
+                json!([
+                    reply(call("toolu_E1")),
+                    user(json!("a")),
+                    user(result("toolu_E1"))
+                ]),
+            ),
+            (
+                "the texts list, again and really are there in this order",
+                json!([
+                    user(json!("list")),
+                    user(json!([text("again"), text("really")]))
+                ]),
+                json!([
+                    user(json!("again")),
+                    user(json!([text("list"), text("really")]))
+                ]),
+            ),
+            (
+                "the tool_result ids are the tool_use ids in the same order",
+                json!([reply(call("a")), user(result("a"))]),
+                json!([reply(call("a")), user(result("b"))]),
+            ),
+            (
+                "each block of type thinking in the body has a non-empty signature",
+                json!([reply(signed("s"))]),
+                json!([reply(signed("s")), reply(signed(""))]),
+            ),
+            (
+                "the second request sends each cut call with an object as input",
+                json!([reply(call("a")), user(result("a"))]),
+                json!([reply(json!([])), user(result("a"))]),
+            ),
+        ] {
+            let check = |messages: Value| of_body(sentence, &json!({ "messages": messages }));
+            assert_eq!(check(right), Some(Ok(())), "{sentence}");
+            assert!(matches!(check(wrong), Some(Err(_))), "{sentence}");
+        }
+    }
+}
