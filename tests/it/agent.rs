@@ -289,10 +289,10 @@ fn what_is_queued_while_agent_end_is_delivered_runs_in_the_same_prompt() {
     let once = Mutex::new(Some(AgentMessage::user("More", 0)));
     agent
         .subscribe(move |event| {
-            if matches!(event, AgentEvent::AgentEnd { .. }) {
-                if let Some(message) = once.lock().unwrap().take() {
-                    queueing.follow_up(message).unwrap();
-                }
+            if matches!(event, AgentEvent::AgentEnd { .. })
+                && let Some(message) = once.lock().unwrap().take()
+            {
+                queueing.follow_up(message).unwrap();
             }
         })
         .detach();

@@ -107,8 +107,9 @@ fn blocks() -> BTreeMap<String, String> {
 
 #[test]
 fn the_page_shows_what_happens() {
+    type Play = fn() -> Recorder;
     let mut blocks = blocks();
-    let plays: [(&str, fn() -> Recorder); 5] = [
+    let plays: [(&str, Play); 5] = [
         ("prompt", prompt),
         ("tools", tools),
         ("steering", steering),

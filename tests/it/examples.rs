@@ -1,4 +1,5 @@
 //! The examples of `pi-agent`, run as they stand.
+#![expect(unreachable_pub, reason = "an example is a program of its own")]
 
 #[path = "../../crates/pi-agent/examples/approval.rs"]
 mod approval;

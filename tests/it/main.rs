@@ -1,4 +1,5 @@
 //! Tests that cross crates.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod agent;
 mod agent_aborts;

@@ -103,7 +103,9 @@ fn agent(provider: Instant, history: usize, mode: ToolExecutionMode) -> Agent {
         .messages(messages.collect())
         .build();
     agent
-        .subscribe(|event| drop(black_box(event.type_name())))
+        .subscribe(|event| {
+            black_box(event.type_name());
+        })
         .detach();
     agent
 }
