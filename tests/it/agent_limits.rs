@@ -189,8 +189,10 @@ fn the_finish_hook_can_end_the_run() {
         })
         .build();
     let recorder = record(&agent);
+    agent.follow_up(AgentMessage::user("later", 0)).unwrap();
     let outcome = block_on(agent.prompt("Go")).unwrap();
-    assert!(matches!(outcome.end, RunEnd::Completed));
+    assert!(matches!(outcome.end, RunEnd::Stopped));
+    assert_eq!(agent.queued_follow_ups().len(), 1, "what is queued stays queued");
     assert_eq!(provider.requests().len(), 1);
     recorder.check_grammar().unwrap();
 }

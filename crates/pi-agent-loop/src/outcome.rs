@@ -53,7 +53,9 @@ impl RunOutcome {
         match &self.end {
             RunEnd::Failed(error) => Err(error.clone()),
             RunEnd::Aborted => Err(ProviderError::aborted()),
-            RunEnd::Completed | RunEnd::Suspended { .. } | RunEnd::BudgetExhausted(_) => Ok(self),
+            RunEnd::Completed
+            | RunEnd::Stopped
+            | RunEnd::Suspended { .. } | RunEnd::BudgetExhausted(_) => Ok(self),
         }
     }
 }
@@ -64,6 +66,9 @@ impl RunOutcome {
 pub enum RunEnd {
     /// The model was done and nothing was queued.
     Completed,
+    /// The results of a batch or the `finish_turn` hook asked for the end. What is queued stays
+    /// queued.
+    Stopped,
     /// A reply or a hook failed. `continue` tries again.
     Failed(ProviderError),
     /// The caller stopped it. `continue` goes on from there.

@@ -260,8 +260,8 @@ impl Run {
             _ if !batch.suspended.is_empty() => Next::Stop(RunEnd::Suspended {
                 calls: batch.suspended,
             }),
-            (Ok(AfterTurn::End), _) => Next::Stop(RunEnd::Completed),
-            _ if batch.terminate => Next::Stop(RunEnd::Completed),
+            (Ok(AfterTurn::End), _) => Next::Stop(RunEnd::Stopped),
+            _ if batch.terminate => Next::Stop(RunEnd::Stopped),
             (Ok(AfterTurn::Continue), Ok(steering)) => Next::GoOn(steering),
         }
     }

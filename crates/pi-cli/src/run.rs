@@ -193,7 +193,7 @@ fn reader_gone(error: io::Error) -> anyhow::Result<Exit> {
 
 fn conclude(outcome: &RunOutcome, asked: &Asked) -> Exit {
     match &outcome.end {
-        RunEnd::Completed => Exit::Done,
+        RunEnd::Completed | RunEnd::Stopped => Exit::Done,
         RunEnd::Aborted => aborted(),
         RunEnd::Failed(error) => {
             terminal::complain(said(error), asked.hint(error).as_deref());

@@ -351,7 +351,7 @@ impl Talk<'_> {
     /// Tells how a run ended, and returns true if it came to its natural end.
     fn conclude(&self, outcome: &RunOutcome) -> bool {
         match &outcome.end {
-            RunEnd::Completed => return true,
+            RunEnd::Completed | RunEnd::Stopped => return true,
             RunEnd::Aborted => self.note("aborted"),
             RunEnd::Failed(error) => {
                 let hint = self.asked.hint(error);
