@@ -55,7 +55,8 @@ impl RunOutcome {
             RunEnd::Aborted => Err(ProviderError::aborted()),
             RunEnd::Completed
             | RunEnd::Stopped
-            | RunEnd::Suspended { .. } | RunEnd::BudgetExhausted(_) => Ok(self),
+            | RunEnd::Suspended { .. }
+            | RunEnd::BudgetExhausted(_) => Ok(self),
         }
     }
 }
