@@ -192,7 +192,11 @@ fn the_finish_hook_can_end_the_run() {
     agent.follow_up(AgentMessage::user("later", 0)).unwrap();
     let outcome = block_on(agent.prompt("Go")).unwrap();
     assert!(matches!(outcome.end, RunEnd::Stopped));
-    assert_eq!(agent.queued_follow_ups().len(), 1, "what is queued stays queued");
+    assert_eq!(
+        agent.queued_follow_ups().len(),
+        1,
+        "what is queued stays queued"
+    );
     assert_eq!(provider.requests().len(), 1);
     recorder.check_grammar().unwrap();
 }

@@ -20,9 +20,12 @@ use crate::server::{Received, read_request};
 /// What happens on one connection. At the end of the script the connection is closed.
 ///
 /// # Examples
-/// ```ignore
+/// ```
+/// use integration_tests::fault_server::Script;
+///
 /// // A reply that breaks off in the middle, once the test says so.
-/// Script::on_request().events(&["{}"]).gate().reset()
+/// let script = Script::on_request().event_stream(&["data: {}\n\n"]).gate().reset();
+/// # drop(script);
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Script(Vec<Step>);
