@@ -170,6 +170,6 @@ fn serve(connection: TcpStream, answer: Answer, requests: &Sender<String>) {
 
 /// An address at which nobody listens.
 pub(crate) fn nobody() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    format!("http://{}/v1", listener.local_addr().expect("an address"))
+    // A port that was free a moment ago may be the next test's server; nobody serves port 1.
+    "http://127.0.0.1:1/v1".to_owned()
 }
