@@ -309,11 +309,12 @@ impl<'a> Batch<'a> {
     ) -> Answer {
         let run = self.run;
         let mut answer = Answer::ran(settled);
+        let result = Arc::new(answer.output);
         let question = AfterToolCall {
             assistant_message: Arc::clone(self.reply),
             call: Arc::clone(call),
             arguments,
-            result: answer.output.clone(),
+            result: Arc::clone(&result),
             is_error: answer.is_error,
             messages: Arc::clone(&run.context.messages),
             abort: run.config.abort.clone(),
@@ -322,7 +323,9 @@ impl<'a> Batch<'a> {
             "after_tool_call",
             run.config.hooks.after_tool_call(question),
         );
-        match self.wait_beside_running(hook).await {
+        let verdict = self.wait_beside_running(hook).await;
+        answer.output = Arc::unwrap_or_clone(result);
+        match verdict {
             // A hook may be there to keep something from the model, so its result does not stand
             // without it.
             None => answer.replace_by(aborted()),

@@ -45,8 +45,9 @@ pub struct AfterToolCall {
     pub call: Arc<ToolCall>,
     /// The arguments that the tool received.
     pub arguments: Map<String, Value>,
-    /// What the tool answered; the text of its failure if it failed.
-    pub result: ToolOutput,
+    /// What the tool answered; the text of its failure if it failed. Let go of it with the rest: the
+    /// loop copies the result if somebody still holds it when the hook has answered.
+    pub result: Arc<ToolOutput>,
     /// True if the model is about to see a failure.
     pub is_error: bool,
     /// The transcript, the reply included. Let go of it soon.
