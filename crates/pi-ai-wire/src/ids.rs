@@ -1,4 +1,32 @@
-//! Ids of tool calls that services forget to give.
+//! Ids of tool calls, which services forget to give or give twice.
+
+use std::collections::HashSet;
+
+/// The ids of the calls of one reply: none is empty, and no two are the same.
+#[derive(Debug, Default)]
+pub(crate) struct CallIds(HashSet<String>);
+
+impl CallIds {
+    /// Returns the id of one more call: the service's, made different where it is empty or taken.
+    /// An id that is made up differs between replies too, by the id of the reply (`seed`).
+    pub(crate) fn add(&mut self, given: &str, seed: Option<&str>) -> String {
+        let number = self.0.len();
+        let mut id = match given {
+            "" => invented(seed.unwrap_or_default(), number),
+            given => given.to_owned(),
+        };
+        let mut suffix = number;
+        while !self.0.insert(id.clone()) {
+            id = format!("{given}_{suffix}");
+            suffix += 1;
+        }
+        id
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
 
 /// Makes an id for a call that has none. It differs between the calls of a reply, and between
 /// replies by their id, from which `seed` is taken.

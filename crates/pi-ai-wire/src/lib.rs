@@ -10,20 +10,20 @@
 pub mod anthropic_messages;
 pub mod codec;
 pub mod errors;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
+#[cfg(feature = "__codec")]
 mod headers;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
+#[cfg(feature = "__codec")]
 mod ids;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
+#[cfg(feature = "__codec")]
 mod joined;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
+#[cfg(feature = "__codec")]
 mod json;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
+#[cfg(feature = "__codec")]
 mod levels;
 #[cfg(feature = "openai")]
 pub mod openai_completions;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
+#[cfg(feature = "__codec")]
 mod read;
 pub mod sse;
-#[cfg(all(test, any(feature = "anthropic", feature = "openai")))]
+#[cfg(all(test, feature = "__codec"))]
 mod testing;

@@ -10,6 +10,38 @@ use proptest::prelude::*;
 use crate::codec::Decoder;
 use crate::sse::SseDecoder;
 
+/// Declares the fixtures of an api that the tests of its decoder go through, and how to read one.
+macro_rules! codec_tests {
+    ($api:literal; $($name:literal,)+) => {
+        const FIXTURES: &[(&str, &str)] = &[$((
+            $name,
+            include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../../tests/fixtures/",
+                $api,
+                "/",
+                $name,
+                "/response.sse"
+            )),
+        ),)+];
+
+        fn decode(body: &str, cuts: &[usize]) -> (Vec<AssistantEvent>, Progress) {
+            testing::decode(Decoder::new(testing::model()), body, cuts)
+        }
+
+        fn fixture(name: &str) -> &'static str {
+            let found = FIXTURES.iter().find(|(known, _)| *known == name);
+            found.expect("the fixture is in the list").1
+        }
+
+        #[track_caller]
+        fn check(name: &str, expected: &str) {
+            testing::check_outline(name, &decode(fixture(name), &[]).0, expected);
+        }
+    };
+}
+pub(crate) use codec_tests;
+
 /// A model with prices.
 pub(crate) fn model() -> Arc<Model> {
     let mut model = Model::new("test-model", "test-api", "test", "http://127.0.0.1");

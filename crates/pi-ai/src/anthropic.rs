@@ -1,9 +1,8 @@
 //! The provider for everything that speaks `anthropic-messages`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use pi_ai_wire::anthropic_messages::{self as wire, Decoder};
+use pi_ai_wire::anthropic_messages as wire;
 use pi_core::{Model, ProviderError, Request};
 use serde::Serialize;
 use serde_json::Value;
@@ -40,10 +39,10 @@ pub enum Messages {}
 impl Protocol for Messages {
     const NAME: &'static str = "Anthropic";
     const STARTS_WHEN_SENT: bool = true;
-    type Decoder = Decoder;
+    type Reply = wire::Reply;
 
-    fn url(base_url: &str) -> String {
-        wire::url(base_url)
+    fn url(base_url: &str, _: &Request) -> Result<String, ProviderError> {
+        Ok(wire::url(base_url))
     }
 
     fn headers(request: &Request) -> BTreeMap<String, String> {
@@ -59,10 +58,6 @@ impl Protocol for Messages {
 
     fn body(request: &Request) -> impl Serialize + Send {
         wire::body(request)
-    }
-
-    fn decoder(model: Arc<Model>) -> Decoder {
-        Decoder::new(model)
     }
 
     fn http_error(status: u16, body: &[u8]) -> ProviderError {

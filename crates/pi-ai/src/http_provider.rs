@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pi_ai_wire::codec::ReplyDecoder;
 use pi_core::{
     AssistantMessage, AssistantStream, BoxFuture, ErrorKind, Provider, ProviderError, Request,
     SecretString,
@@ -132,7 +133,7 @@ impl<P: Protocol> Provider for HttpProvider<P> {
         let max_retry_delay = options.max_retry_delay_ms.map(Duration::from_millis);
 
         let model_of_reply = Arc::clone(&model);
-        let new_decoder = move || P::decoder(Arc::clone(&model_of_reply));
+        let new_decoder = move || ReplyDecoder::<P::Reply>::new(Arc::clone(&model_of_reply));
         let calls = Calls::<P> {
             settings: self.settings.clone(),
             request,
@@ -184,9 +185,8 @@ impl<P: Protocol> Calls<P> {
             Some(call) => call.clone(),
             None => {
                 let body = payload::<P>(&self.request).await?;
-                self.written
-                    .insert(Call::post(P::url(&base_url), body))
-                    .clone()
+                let url = P::url(&base_url, &self.request)?;
+                self.written.insert(Call::post(url, body)).clone()
             }
         };
         if let Some(key) = key {

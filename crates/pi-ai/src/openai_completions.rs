@@ -1,10 +1,9 @@
 //! The provider for everything that speaks `openai-completions`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use pi_ai_wire::errors::{http_error, stream_error};
-use pi_ai_wire::openai_completions::{self as wire, Decoder};
+use pi_ai_wire::openai_completions as wire;
 use pi_core::{Model, ProviderError, Request};
 use serde::Serialize;
 use serde_json::Value;
@@ -35,10 +34,10 @@ pub enum ChatCompletions {}
 
 impl Protocol for ChatCompletions {
     const NAME: &'static str = "OpenAiCompletions";
-    type Decoder = Decoder;
+    type Reply = wire::Reply;
 
-    fn url(base_url: &str) -> String {
-        wire::url(base_url)
+    fn url(base_url: &str, _: &Request) -> Result<String, ProviderError> {
+        Ok(wire::url(base_url))
     }
 
     fn headers(request: &Request) -> BTreeMap<String, String> {
@@ -51,10 +50,6 @@ impl Protocol for ChatCompletions {
 
     fn body(request: &Request) -> impl Serialize + Send {
         wire::body(request)
-    }
-
-    fn decoder(model: Arc<Model>) -> Decoder {
-        Decoder::new(model)
     }
 
     fn http_error(status: u16, body: &[u8]) -> ProviderError {

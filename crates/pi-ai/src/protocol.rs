@@ -1,7 +1,6 @@
 //! What the providers over HTTP differ in.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use pi_ai_wire::codec;
 use pi_core::{ErrorKind, ExposeSecret, Model, ProviderError, Request, ResponseHead, SecretString};
@@ -16,18 +15,19 @@ pub trait Protocol: Send + Sync + 'static {
     /// Whether a reply starts when its request is sent, in place of when the response comes.
     const STARTS_WHEN_SENT: bool = false;
     /// Reads a response.
-    type Decoder: codec::Decoder + 'static;
+    type Reply: codec::Reply + 'static;
 
     /// Returns the address of the endpoint below a base URL.
-    fn url(base_url: &str) -> String;
+    ///
+    /// # Errors
+    /// If something is missing that the address needs.
+    fn url(base_url: &str, request: &Request) -> Result<String, ProviderError>;
     /// Returns all headers but that of the key, names in lower case.
     fn headers(request: &Request) -> BTreeMap<String, String>;
     /// Returns the header of the key.
     fn key_header(model: &Model) -> KeyHeader;
     /// Returns the body.
     fn body(request: &Request) -> impl Serialize + Send;
-    /// Makes the decoder of one response.
-    fn decoder(model: Arc<Model>) -> Self::Decoder;
     /// Makes the error of an answer whose status is not 2xx.
     fn http_error(status: u16, body: &[u8]) -> ProviderError;
     /// Makes the error of a JSON document that came in place of an event stream.

@@ -1,7 +1,6 @@
 //! Responses: from frames to events.
 
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use pi_core::{AssistantEvent, ErrorKind, Model, Progress, ProviderError, StopReason, Usage};
@@ -9,28 +8,32 @@ use serde_json::Value;
 
 use super::errors::{stop_error, stream_error};
 use super::types::{Block, Delta, Event, Kinds};
-use crate::codec;
+use crate::codec::{self, End, ReplyDecoder, Step, text_delta, thinking_delta};
 use crate::errors::shortened;
-use crate::ids;
+use crate::ids::CallIds;
 use crate::json;
-use crate::sse::SseFrame;
 
 /// What stands for reasoning that the service hides.
 const REDACTED: &str = "[Reasoning redacted]";
 
+/// What an empty body is called.
+const NO_CHUNKS: &str = "request ended without sending any chunks";
+
 /// Turns the frames of one response into events.
 ///
 /// # Events
-/// `Start` comes with the first frame, or before the error of an empty body. Blocks follow in the order in which they begin; those that
-/// tools of the service itself leave behind are skipped, and so are events, blocks and deltas that
+/// Blocks follow `Start` in the order in which they begin; those that tools of the service itself leave behind are skipped, and so are events, blocks and deltas that
 /// are not known. The type of an event is the one in its data.
 ///
 /// The reply is complete with `message_stop`, or with a stop reason after which the body just ends
 /// while no block is open: some gateways leave the last event out. Everything else is a cut stream,
 /// an error of kind `Protocol`. The stop reason is `Length` if the service said so, else `ToolUse` if
 /// there is a call, else `Stop`; a refusal and a stop reason that is not known make an error.
+pub type Decoder = ReplyDecoder<Reply>;
+
+/// The state of one reply of `anthropic-messages`.
 #[derive(Debug)]
-pub struct Decoder {
+pub struct Reply {
     model: Arc<Model>,
     response_id: Option<String>,
     usage: Usage,
@@ -39,9 +42,7 @@ pub struct Decoder {
     open: HashMap<u64, Open>,
     next_block: usize,
     /// The ids of the calls so far.
-    calls: HashSet<String>,
-    is_started: bool,
-    is_ended: bool,
+    calls: CallIds,
 }
 
 /// How the service says that the reply ended.
@@ -71,55 +72,13 @@ enum OpenKind {
     },
 }
 
-impl Decoder {
-    /// Creates a decoder for the response of `model`, which sets the prices.
-    #[must_use]
-    pub fn new(model: Arc<Model>) -> Self {
-        Self {
-            model,
-            response_id: None,
-            usage: Usage::default(),
-            stop: None,
-            open: HashMap::new(),
-            next_block: 0,
-            calls: HashSet::new(),
-            is_started: false,
-            is_ended: false,
-        }
-    }
-
-    fn start(&mut self, events: &mut VecDeque<AssistantEvent>) {
-        if !std::mem::replace(&mut self.is_started, true) {
-            events.push_back(AssistantEvent::Start);
-        }
-    }
-
-    fn read(
-        &mut self,
-        name: &str,
-        data: &str,
-        events: &mut VecDeque<AssistantEvent>,
-    ) -> Result<(), ProviderError> {
-        let mut repaired = String::new();
-        match json::parse::<Option<Event<'_>>>(data, &mut repaired) {
-            Ok(None) => Ok(()),
-            Ok(Some(event)) if is_error(name, &event) => Err(provider_error(data)),
-            Ok(Some(event)) => self.event(name, event, events),
-            Err(_) if name == "error" => Err(provider_error(data)),
-            // What is not known may have any shape.
-            Err(error) => match serde_json::from_str::<Kinds<'_>>(data) {
-                Ok(kinds) if !kinds.are_known() => Ok(()),
-                _ => Err(broken(name, &error)),
-            },
-        }
-    }
-
+impl Reply {
     fn event(
         &mut self,
         name: &str,
         event: Event<'_>,
         events: &mut VecDeque<AssistantEvent>,
-    ) -> Result<(), ProviderError> {
+    ) -> Step {
         let kind = match &*event.r#type {
             "" => name,
             kind => kind,
@@ -149,10 +108,10 @@ impl Decoder {
                     self.stop = Some(Stop::of(&delta));
                 }
             }
-            "message_stop" => return self.complete(events),
+            "message_stop" => return Step::Close,
             _ => {}
         }
-        Ok(())
+        Step::More
     }
 
     fn begin(&mut self, index: u64, block: Block<'_>, events: &mut VecDeque<AssistantEvent>) {
@@ -191,7 +150,7 @@ impl Decoder {
             "tool_use" => {
                 events.push_back(AssistantEvent::ToolCallStart {
                     content_index,
-                    id: self.call_id(block.id.0),
+                    id: self.calls.add(&block.id, self.response_id.as_deref()),
                     tool_name: block.name.0.into_owned(),
                 });
                 let input = block.input.map(|input| input.get().trim());
@@ -212,21 +171,6 @@ impl Decoder {
                 kind,
             },
         );
-    }
-
-    /// Returns the id of a call: the service's, made different where it is empty or taken.
-    fn call_id(&mut self, given: Cow<'_, str>) -> String {
-        let number = self.calls.len();
-        let mut id = match &*given {
-            "" => ids::invented(self.response_id.as_deref().unwrap_or_default(), number),
-            given => given.to_owned(),
-        };
-        let mut suffix = number;
-        while !self.calls.insert(id.clone()) {
-            id = format!("{given}_{suffix}");
-            suffix += 1;
-        }
-        id
     }
 
     fn delta(&mut self, index: u64, delta: Delta<'_>, events: &mut VecDeque<AssistantEvent>) {
@@ -267,43 +211,6 @@ impl Decoder {
             open.end(events);
         }
     }
-
-    /// Closes the reply.
-    fn complete(&mut self, events: &mut VecDeque<AssistantEvent>) -> Result<(), ProviderError> {
-        self.is_ended = true;
-        let mut open: Vec<Open> = self.open.drain().map(|(_, open)| open).collect();
-        open.sort_by_key(|open| open.content_index);
-        for open in open {
-            open.end(events);
-        }
-        let reason = match self.stop.take() {
-            Some(Stop::Failure(error)) => return Err(error),
-            Some(Stop::Length) => StopReason::Length,
-            Some(Stop::Complete) | None if self.calls.is_empty() => StopReason::Stop,
-            Some(Stop::Complete) | None => StopReason::ToolUse,
-        };
-        events.push_back(AssistantEvent::Done {
-            reason,
-            usage: self.usage.clone(),
-            response_id: self.response_id.clone(),
-        });
-        Ok(())
-    }
-
-    /// Closes the reply at the end of the body, or finds that it was cut.
-    fn close(&mut self, events: &mut VecDeque<AssistantEvent>) -> Result<(), ProviderError> {
-        if self.stop.is_some() && self.open.is_empty() {
-            return self.complete(events);
-        }
-        self.is_ended = true;
-        let text = match self.is_started {
-            true => "the stream ended before the reply was complete",
-            // The words of Anthropic's own client, which people look for.
-            false => "request ended without sending any chunks",
-        };
-        self.start(events);
-        Err(protocol(text))
-    }
 }
 
 impl Stop {
@@ -330,11 +237,7 @@ impl Open {
     fn end(self, events: &mut VecDeque<AssistantEvent>) {
         let content_index = self.content_index;
         let end = match self.kind {
-            OpenKind::Text => AssistantEvent::TextEnd {
-                content_index,
-                content: None,
-                content_signature: None,
-            },
+            OpenKind::Text => codec::text_end(content_index),
             OpenKind::Thinking {
                 signature,
                 is_redacted,
@@ -349,64 +252,79 @@ impl Open {
                     content_index,
                     delta,
                 }));
-                AssistantEvent::ToolCallEnd {
-                    content_index,
-                    thought_signature: None,
-                    tool_call: None,
-                }
+                codec::call_end(content_index, None)
             }
         };
         events.push_back(end);
     }
 }
 
-impl codec::Decoder for Decoder {
-    fn frame(
+impl codec::Reply for Reply {
+    fn new(model: Arc<Model>) -> Self {
+        Self {
+            model,
+            response_id: None,
+            usage: Usage::default(),
+            stop: None,
+            open: HashMap::new(),
+            next_block: 0,
+            calls: CallIds::default(),
+        }
+    }
+
+    fn read(
         &mut self,
-        frame: &SseFrame,
+        name: &str,
+        data: &str,
+        events: &mut VecDeque<AssistantEvent>,
+    ) -> Result<Step, ProviderError> {
+        let mut repaired = String::new();
+        match json::parse::<Option<Event<'_>>>(data, &mut repaired) {
+            Ok(None) => Ok(Step::More),
+            Ok(Some(event)) if is_error(name, &event) => Err(provider_error(data)),
+            Ok(Some(event)) => Ok(self.event(name, event, events)),
+            Err(_) if name == "error" => Err(provider_error(data)),
+            // What is not known may have any shape.
+            Err(error) => match serde_json::from_str::<Kinds<'_>>(data) {
+                Ok(kinds) if !kinds.are_known() => Ok(Step::More),
+                _ => Err(codec::broken(name, &error)),
+            },
+        }
+    }
+
+    fn close(
+        &mut self,
+        end: End,
         events: &mut VecDeque<AssistantEvent>,
     ) -> Result<(), ProviderError> {
-        let data = frame.data();
-        let data = data.trim();
-        if self.is_ended || data.is_empty() {
-            return Ok(());
+        match end {
+            End::Event => {}
+            // The words of Anthropic's own client, which people look for.
+            End::EmptyBody => return Err(codec::protocol(NO_CHUNKS)),
+            _ if self.stop.is_some() && self.open.is_empty() => {}
+            _ => return Err(codec::cut(end)),
         }
-        self.start(events);
-        if data == "[DONE]" {
-            return self.close(events);
+        let mut open: Vec<Open> = self.open.drain().map(|(_, open)| open).collect();
+        open.sort_by_key(|open| open.content_index);
+        for open in open {
+            open.end(events);
         }
-        let result = self.read(frame.event(), data, events);
-        self.is_ended |= result.is_err();
-        result
-    }
-
-    fn finish(&mut self, events: &mut VecDeque<AssistantEvent>) -> Result<(), ProviderError> {
-        match self.is_ended {
-            true => Ok(()),
-            false => self.close(events),
-        }
-    }
-
-    fn is_ended(&self) -> bool {
-        self.is_ended
+        let reason = match self.stop.take() {
+            Some(Stop::Failure(error)) => return Err(error),
+            Some(Stop::Length) => StopReason::Length,
+            Some(Stop::Complete) | None if self.calls.is_empty() => StopReason::Stop,
+            Some(Stop::Complete) | None => StopReason::ToolUse,
+        };
+        events.push_back(AssistantEvent::Done {
+            reason,
+            usage: self.usage.clone(),
+            response_id: self.response_id.clone(),
+        });
+        Ok(())
     }
 
     fn progress(&self) -> Progress {
         Progress::new(self.usage.clone(), self.response_id.clone())
-    }
-}
-
-fn text_delta(content_index: usize, delta: Cow<'_, str>) -> AssistantEvent {
-    AssistantEvent::TextDelta {
-        content_index,
-        delta: delta.into_owned(),
-    }
-}
-
-fn thinking_delta(content_index: usize, delta: Cow<'_, str>) -> AssistantEvent {
-    AssistantEvent::ThinkingDelta {
-        content_index,
-        delta: delta.into_owned(),
     }
 }
 
@@ -419,18 +337,6 @@ fn provider_error(data: &str) -> ProviderError {
         Ok(body) => stream_error(&body),
         Err(_) => ProviderError::new(ErrorKind::Server, shortened(data.to_owned())),
     }
-}
-
-fn protocol(message: &str) -> ProviderError {
-    ProviderError::new(ErrorKind::Protocol, message)
-}
-
-/// The error of an event that cannot be read. It says where, not what: the text may be private.
-fn broken(name: &str, error: &serde_json::Error) -> ProviderError {
-    protocol(&format!(
-        "a {name} event is not valid (byte {})",
-        error.column()
-    ))
 }
 
 #[cfg(test)]

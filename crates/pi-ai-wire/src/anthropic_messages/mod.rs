@@ -31,7 +31,7 @@ mod types;
 mod usage;
 
 pub use self::compat::Compat;
-pub use self::decode::Decoder;
+pub use self::decode::{Decoder, Reply};
 pub use self::endpoint::{headers, key_header, url};
 pub use self::errors::{http_error, stream_error};
 pub use self::request::{RequestBody, body};

@@ -10,15 +10,14 @@ use serde_json::value::RawValue;
 
 use super::calls::Calls;
 use super::chunk::{CallDelta, Choice, Chunk, Delta, ReasoningDetail};
-use crate::codec;
+use crate::codec::{self, End, ReplyDecoder, Step};
 use crate::errors::{classify, stream_error};
 use crate::json;
-use crate::sse::SseFrame;
 
 /// Turns the frames of one response into events.
 ///
 /// # Events
-/// `Start` comes with the first frame. Blocks follow in the order in which they begin; a block ends
+/// Blocks follow `Start` in the order in which they begin; a block ends
 /// when another begins or the reply is complete, but a tool call stays open while its arguments are
 /// not whole JSON. What the service says after its finish reason still counts, up to `[DONE]` or the
 /// end of the body.
@@ -27,8 +26,11 @@ use crate::sse::SseFrame;
 /// no reason). Everything else is a cut stream, an error of kind `Protocol`. The stop reason is
 /// `Length` if the service said so, else `ToolUse` if there is a call, else `Stop`, whatever the
 /// service called it; a finish reason that tells of a failure makes an error.
+pub type Decoder = ReplyDecoder<Reply>;
+
+/// The state of one reply of `openai-completions`.
 #[derive(Debug)]
-pub struct Decoder {
+pub struct Reply {
     model: Arc<Model>,
     response_id: Option<String>,
     usage: Usage,
@@ -39,8 +41,6 @@ pub struct Decoder {
     calls: Calls,
     /// Reasoning comes in a field of its own, so that `reasoning_details` repeat it.
     has_reasoning_field: bool,
-    is_started: bool,
-    is_ended: bool,
 }
 
 /// What is known about the end of the reply.
@@ -59,41 +59,7 @@ enum Open {
     Thinking(usize),
 }
 
-impl Decoder {
-    /// Creates a decoder for the response of `model`, which sets the prices.
-    #[must_use]
-    pub fn new(model: Arc<Model>) -> Self {
-        Self {
-            model,
-            response_id: None,
-            usage: Usage::default(),
-            finish: Finish::default(),
-            open: None,
-            next_block: 0,
-            calls: Calls::default(),
-            has_reasoning_field: false,
-            is_started: false,
-            is_ended: false,
-        }
-    }
-
-    fn read(
-        &mut self,
-        event: &str,
-        data: &str,
-        events: &mut VecDeque<AssistantEvent>,
-    ) -> Result<(), ProviderError> {
-        let mut repaired = String::new();
-        let chunk = json::parse::<Option<Chunk<'_>>>(data, &mut repaired)
-            .map_err(|error| broken(event, &error))?;
-        let Some(chunk) = chunk else { return Ok(()) };
-        let is_error = event == "error" || &*chunk.object == "error";
-        if is_error && chunk.error.is_none() {
-            return Err(provider_error(data));
-        }
-        self.chunk(chunk, events)
-    }
-
+impl Reply {
     fn chunk(
         &mut self,
         chunk: Chunk<'_>,
@@ -157,11 +123,7 @@ impl Decoder {
                 content_index
             }
         };
-        let delta = delta.into_owned();
-        events.push_back(AssistantEvent::TextDelta {
-            content_index,
-            delta,
-        });
+        events.push_back(codec::text_delta(content_index, delta));
     }
 
     fn reasoning(&mut self, delta: &mut Delta<'_>, events: &mut VecDeque<AssistantEvent>) {
@@ -213,11 +175,7 @@ impl Decoder {
                 content_index
             }
         };
-        let delta = delta.into_owned();
-        events.push_back(AssistantEvent::ThinkingDelta {
-            content_index,
-            delta,
-        });
+        events.push_back(codec::thinking_delta(content_index, delta));
     }
 
     fn call(&mut self, piece: CallDelta<'_>, events: &mut VecDeque<AssistantEvent>) {
@@ -248,41 +206,6 @@ impl Decoder {
         let seed = self.response_id.as_deref().unwrap_or_default();
         self.calls.end_whole(seed, &mut self.next_block, events);
     }
-
-    /// Closes the reply, or finds that it was cut.
-    fn close(
-        &mut self,
-        is_done: bool,
-        events: &mut VecDeque<AssistantEvent>,
-    ) -> Result<(), ProviderError> {
-        self.is_ended = true;
-        let is_complete = self.finish.has_reason || (is_done && self.finish.has_usage_chunk);
-        if !is_complete {
-            return Err(match self.next_block > 0 {
-                true => protocol("the stream ended before the reply was complete"),
-                false => protocol("the stream ended without a reply"),
-            });
-        }
-        let seed = self.response_id.as_deref().unwrap_or_default();
-        let mut ends = self.calls.end_all(seed, &mut self.next_block, events);
-        ends.extend(self.open.take().map(|open| (open.index(), open.end())));
-        ends.sort_by_key(|(index, _)| *index);
-        events.extend(ends.into_iter().map(|(_, event)| event));
-        if let Some(reason) = &self.finish.failure {
-            return Err(finish_error(reason));
-        }
-        let reason = match () {
-            () if self.finish.is_length => StopReason::Length,
-            () if self.calls.is_empty() => StopReason::Stop,
-            () => StopReason::ToolUse,
-        };
-        events.push_back(AssistantEvent::Done {
-            reason,
-            usage: self.usage.clone(),
-            response_id: self.response_id.clone(),
-        });
-        Ok(())
-    }
 }
 
 impl Finish {
@@ -307,54 +230,78 @@ impl Open {
 
     fn end(self) -> AssistantEvent {
         match self {
-            Self::Text(content_index) => AssistantEvent::TextEnd {
-                content_index,
-                content: None,
-                content_signature: None,
-            },
-            Self::Thinking(content_index) => AssistantEvent::ThinkingEnd {
-                content_index,
-                content: None,
-                content_signature: None,
-                redacted: false,
-            },
+            Self::Text(content_index) => codec::text_end(content_index),
+            Self::Thinking(content_index) => codec::thinking_end(content_index, None),
         }
     }
 }
 
-impl codec::Decoder for Decoder {
-    fn frame(
+impl codec::Reply for Reply {
+    fn new(model: Arc<Model>) -> Self {
+        Self {
+            model,
+            response_id: None,
+            usage: Usage::default(),
+            finish: Finish::default(),
+            open: None,
+            next_block: 0,
+            calls: Calls::default(),
+            has_reasoning_field: false,
+        }
+    }
+
+    fn read(
         &mut self,
-        frame: &SseFrame,
+        name: &str,
+        data: &str,
+        events: &mut VecDeque<AssistantEvent>,
+    ) -> Result<Step, ProviderError> {
+        let mut repaired = String::new();
+        let chunk = json::parse::<Option<Chunk<'_>>>(data, &mut repaired)
+            .map_err(|error| codec::broken(name, &error))?;
+        let Some(chunk) = chunk else {
+            return Ok(Step::More);
+        };
+        let is_error = name == "error" || &*chunk.object == "error";
+        if is_error && chunk.error.is_none() {
+            return Err(provider_error(data));
+        }
+        self.chunk(chunk, events)?;
+        Ok(Step::More)
+    }
+
+    fn close(
+        &mut self,
+        end: End,
         events: &mut VecDeque<AssistantEvent>,
     ) -> Result<(), ProviderError> {
-        let data = frame.data();
-        let data = data.trim();
-        // Some gateways send frames without content to keep the connection open.
-        if self.is_ended || data.is_empty() {
-            return Ok(());
+        let is_done = end == End::Marker;
+        let is_complete = self.finish.has_reason || (is_done && self.finish.has_usage_chunk);
+        if !is_complete {
+            return Err(match self.next_block > 0 {
+                true => codec::cut(end),
+                false => codec::cut(End::EmptyBody),
+            });
         }
-        if !self.is_started {
-            self.is_started = true;
-            events.push_back(AssistantEvent::Start);
+        let seed = self.response_id.as_deref().unwrap_or_default();
+        let mut ends = self.calls.end_all(seed, &mut self.next_block, events);
+        ends.extend(self.open.take().map(|open| (open.index(), open.end())));
+        ends.sort_by_key(|(index, _)| *index);
+        events.extend(ends.into_iter().map(|(_, event)| event));
+        if let Some(reason) = &self.finish.failure {
+            return Err(finish_error(reason));
         }
-        if data == "[DONE]" {
-            return self.close(true, events);
-        }
-        let result = self.read(frame.event(), data, events);
-        self.is_ended |= result.is_err();
-        result
-    }
-
-    fn finish(&mut self, events: &mut VecDeque<AssistantEvent>) -> Result<(), ProviderError> {
-        match self.is_ended {
-            true => Ok(()),
-            false => self.close(false, events),
-        }
-    }
-
-    fn is_ended(&self) -> bool {
-        self.is_ended
+        let reason = match () {
+            () if self.finish.is_length => StopReason::Length,
+            () if self.calls.is_empty() => StopReason::Stop,
+            () => StopReason::ToolUse,
+        };
+        events.push_back(AssistantEvent::Done {
+            reason,
+            usage: self.usage.clone(),
+            response_id: self.response_id.clone(),
+        });
+        Ok(())
     }
 
     fn progress(&self) -> Progress {
@@ -377,18 +324,6 @@ fn provider_error(error: &str) -> ProviderError {
 fn finish_error(reason: &str) -> ProviderError {
     let kind = classify(None, &[reason], "");
     ProviderError::new(kind, format!("Provider finish_reason: {reason}"))
-}
-
-fn protocol(message: &str) -> ProviderError {
-    ProviderError::new(ErrorKind::Protocol, message)
-}
-
-/// The error of a frame that cannot be read. It says where, not what: the text may be private.
-fn broken(event: &str, error: &serde_json::Error) -> ProviderError {
-    protocol(&format!(
-        "a {event} event is not a valid chunk (byte {})",
-        error.column()
-    ))
 }
 
 /// Writes a JSON text without white space, as it is stored.

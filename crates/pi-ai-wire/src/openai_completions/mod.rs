@@ -30,7 +30,7 @@ mod request;
 mod usage;
 
 pub use self::compat::{Compat, MaxTokensField, ThinkingFormat};
-pub use self::decode::Decoder;
+pub use self::decode::{Decoder, Reply};
 pub use self::endpoint::{headers, url};
 pub use self::request::{RequestBody, body};
 

@@ -1,23 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{self, check_outline, fold};
+use crate::testing::{self, codec_tests, fold};
 
-/// Declares the fixtures that the tests go through.
-macro_rules! fixtures {
-    ($($name:literal,)+) => {
-        const FIXTURES: &[(&str, &str)] = &[$((
-            $name,
-            include_str!(concat!(
-                "../../../../../tests/fixtures/anthropic-messages/",
-                $name,
-                "/response.sse"
-            )),
-        ),)+];
-    };
-}
-
-fixtures! {
+codec_tests! {
+    "anthropic-messages";
     "text",
     "framing",
     "event-names-missing",
@@ -55,20 +42,6 @@ fixtures! {
     "error-first",
     "error-text",
     "broken-event",
-}
-
-fn decode(body: &str, cuts: &[usize]) -> (Vec<AssistantEvent>, Progress) {
-    testing::decode(Decoder::new(testing::model()), body, cuts)
-}
-
-fn fixture(name: &str) -> &'static str {
-    let found = FIXTURES.iter().find(|(known, _)| *known == name);
-    found.expect("the fixture is in the list").1
-}
-
-#[track_caller]
-fn check(name: &str, expected: &str) {
-    check_outline(name, &decode(fixture(name), &[]).0, expected);
 }
 
 #[test]

@@ -1,23 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{self, check_outline, fold};
+use crate::testing::{self, codec_tests, fold};
 
-/// Declares the fixtures that the tests go through.
-macro_rules! fixtures {
-    ($($name:literal,)+) => {
-        const FIXTURES: &[(&str, &str)] = &[$((
-            $name,
-            include_str!(concat!(
-                "../../../../../tests/fixtures/openai-completions/",
-                $name,
-                "/response.sse"
-            )),
-        ),)+];
-    };
-}
-
-fixtures! {
+codec_tests! {
+    "openai-completions";
     "text",
     "framing",
     "tool-calls-in-turn",
@@ -55,20 +42,6 @@ fixtures! {
     "error-event",
     "broken-chunk",
     "lone-surrogate",
-}
-
-fn decode(body: &str, cuts: &[usize]) -> (Vec<AssistantEvent>, Progress) {
-    testing::decode(Decoder::new(testing::model()), body, cuts)
-}
-
-fn fixture(name: &str) -> &'static str {
-    let found = FIXTURES.iter().find(|(known, _)| *known == name);
-    found.expect("the fixture is in the list").1
-}
-
-#[track_caller]
-fn check(name: &str, expected: &str) {
-    check_outline(name, &decode(fixture(name), &[]).0, expected);
 }
 
 #[test]
@@ -490,7 +463,7 @@ fn a_cut_reply_is_an_error_that_keeps_what_came() {
          start
          0 text
          0 +Hel
-         error protocol "a message event is not a valid chunk (byte 8)"
+         error protocol "a message event is not valid (byte 8)"
         "#,
     );
 }
