@@ -67,9 +67,9 @@ pub mod catalog;
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
+mod credentials;
 mod env;
 mod http_provider;
-mod keys;
 #[cfg(feature = "openai")]
 mod local;
 #[cfg(feature = "openai")]
@@ -81,9 +81,9 @@ pub use pi_http::{HttpClient, Limits, RetryPolicy, Timeouts};
 
 #[cfg(feature = "anthropic")]
 pub use crate::anthropic::Anthropic;
+pub use crate::credentials::{Credential, Credentials, LOCAL_PROVIDER};
 pub use crate::env::key_variables;
 pub use crate::http_provider::HttpProvider;
-pub use crate::keys::{KeyResolver, LOCAL_PROVIDER};
 #[cfg(feature = "openai")]
 pub use crate::local::{list_models, local_model, normalize_base_url};
 #[cfg(feature = "openai")]
