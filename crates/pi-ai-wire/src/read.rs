@@ -114,3 +114,23 @@ impl<'de> Deserialize<'de> for Count {
         deserializer.deserialize_any(CountVisitor)
     }
 }
+
+/// An amount of US dollars; what is no amount is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Dollars(pub(crate) Option<f64>);
+
+impl<'de> Deserialize<'de> for Dollars {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Amount {
+            Number(f64),
+            Other(IgnoredAny),
+        }
+
+        Ok(match Amount::deserialize(deserializer)? {
+            Amount::Number(amount) if amount.is_finite() && amount >= 0.0 => Self(Some(amount)),
+            Amount::Number(_) | Amount::Other(_) => Self(None),
+        })
+    }
+}

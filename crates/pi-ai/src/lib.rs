@@ -77,6 +77,7 @@ mod openai_completions;
 mod protocol;
 mod providers;
 
+pub use pi_ai_wire::errors::is_context_overflow;
 pub use pi_http::{HttpClient, Limits, RetryPolicy, Timeouts};
 
 #[cfg(feature = "anthropic")]

@@ -3,7 +3,7 @@
 use pi_core::{Model, Usage};
 use serde::Deserialize;
 
-use crate::read::Count;
+use crate::read::{Count, Dollars};
 
 /// The `usage` of a chunk.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -18,6 +18,8 @@ pub(super) struct WireUsage {
     prompt_cache_hit_tokens: Count,
     /// Moonshot's name for it.
     cached_tokens: Count,
+    /// What the service charges, in US dollars (OpenRouter).
+    cost: Dollars,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -52,6 +54,7 @@ impl WireUsage {
             .saturating_sub(cache_read)
             .saturating_sub(cache_write);
         let mut usage = Usage::new(input, self.output(), cache_read, cache_write);
+        usage.cost.reported = self.cost.0;
         model.price(&mut usage);
         usage
     }
