@@ -23,6 +23,8 @@ mod levels;
 #[cfg(feature = "openai")]
 pub mod openai_completions;
 #[cfg(feature = "__codec")]
+mod output;
+#[cfg(feature = "__codec")]
 mod read;
 pub mod sse;
 #[cfg(all(test, feature = "__codec"))]

@@ -94,7 +94,7 @@ struct Typed<T>(T);
 
 impl<T: Tool> DynTool for Typed<T> {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new(T::NAME, T::DESCRIPTION, argument_schema::<T::Args>())
+        ToolDefinition::new(T::NAME, T::DESCRIPTION, schema_for_model::<T::Args>())
     }
 
     fn label(&self) -> String {
@@ -134,8 +134,8 @@ impl<T: Tool> DynTool for Typed<T> {
     }
 }
 
-/// Returns the JSON Schema of an argument type, without what is of no use to a model.
-fn argument_schema<A: schemars::JsonSchema>() -> Value {
+/// Returns the JSON Schema of a type, without what is of no use to a model.
+pub(crate) fn schema_for_model<A: schemars::JsonSchema>() -> Value {
     let mut settings = schemars::generate::SchemaSettings::draft2020_12();
     settings.meta_schema = None;
     let mut schema = settings
