@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use pi_ai::{Anthropic, HttpClient, OpenAiCompletions};
+use pi_ai::{Anthropic, HttpClient, Mistral, OpenAiCompletions};
 use pi_ai_wire::codec::Decoder;
-use pi_ai_wire::{anthropic_messages, openai_completions};
+use pi_ai_wire::{anthropic_messages, mistral_conversations, openai_completions};
 use pi_core::{Provider, Request};
 
 /// How to talk one API.
@@ -35,6 +35,15 @@ const APIS: &[Api] = &[
         name: anthropic_messages::API,
         decoder: |request| Box::new(anthropic_messages::Decoder::new(Arc::clone(&request.model))),
         provider: |access| Ok(Arc::new(Anthropic::new().with_client(client(access)?))),
+    },
+    Api {
+        name: mistral_conversations::API,
+        decoder: |request| {
+            Box::new(mistral_conversations::Decoder::new(Arc::clone(
+                &request.model,
+            )))
+        },
+        provider: |access| Ok(Arc::new(Mistral::new().with_client(client(access)?))),
     },
     Api {
         name: openai_completions::API,

@@ -253,6 +253,7 @@ fn kind_of_code(code: &str) -> Option<ErrorKind> {
         | "engine_overloaded_error"
         | "engine_overloaded"
         | "server_is_overloaded"
+        | "service_tier_capacity_exceeded"
         | "slow_down" => ErrorKind::Overloaded,
         "rate_limit_exceeded"
         | "rate_limit_error"

@@ -8,6 +8,8 @@
 
 #[cfg(feature = "anthropic")]
 pub mod anthropic_messages;
+#[cfg(any(feature = "mistral", feature = "openai"))]
+mod chat;
 pub mod codec;
 pub mod errors;
 #[cfg(feature = "__codec")]
@@ -20,6 +22,8 @@ mod joined;
 mod json;
 #[cfg(feature = "__codec")]
 mod levels;
+#[cfg(feature = "mistral")]
+pub mod mistral_conversations;
 #[cfg(feature = "openai")]
 pub mod openai_completions;
 #[cfg(feature = "__codec")]

@@ -18,7 +18,7 @@ use crate::protocol::{KeyHeader, Protocol, read_error};
 
 /// A provider that speaks one protocol over HTTP, at the address that the model names.
 ///
-/// Each protocol has a name for it: [`Anthropic`](crate::Anthropic) and
+/// Each protocol has a name for it: [`Anthropic`](crate::Anthropic), [`Mistral`](crate::Mistral) and
 /// [`OpenAiCompletions`](crate::OpenAiCompletions). Clones are cheap and share connections.
 ///
 /// # Keys

@@ -56,6 +56,7 @@
 //!
 //! # Features
 //! - `anthropic` (default): [`Anthropic`].
+//! - `mistral` (default): [`Mistral`].
 //! - `openai` (default): [`OpenAiCompletions`], and what goes with local servers.
 //! - `catalog` (default): the lookup of models in [`catalog`], and the models of those who serve their
 //!   own.
@@ -72,6 +73,8 @@ mod env;
 mod http_provider;
 #[cfg(feature = "openai")]
 mod local;
+#[cfg(feature = "mistral")]
+mod mistral;
 #[cfg(feature = "openai")]
 mod openai_completions;
 mod protocol;
@@ -87,6 +90,8 @@ pub use crate::env::key_variables;
 pub use crate::http_provider::HttpProvider;
 #[cfg(feature = "openai")]
 pub use crate::local::{list_models, local_model, normalize_base_url};
+#[cfg(feature = "mistral")]
+pub use crate::mistral::Mistral;
 #[cfg(feature = "openai")]
 pub use crate::openai_completions::OpenAiCompletions;
 pub use crate::providers::Providers;

@@ -8,7 +8,7 @@ use crate::read::{Count, Dollars};
 /// The `usage` of a chunk.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct WireUsage {
+pub(crate) struct WireUsage {
     prompt_tokens: Count,
     completion_tokens: Count,
     total_tokens: Count,
@@ -20,6 +20,8 @@ pub(super) struct WireUsage {
     cached_tokens: Count,
     /// What the service charges, in US dollars (OpenRouter).
     cost: Dollars,
+    /// Mistral's older name for it.
+    num_cached_tokens: Count,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -37,13 +39,14 @@ struct CompletionDetails {
 
 impl WireUsage {
     /// Returns the counts with their cost.
-    pub(super) fn to_usage(self, model: &Model) -> Usage {
+    pub(crate) fn to_usage(self, model: &Model) -> Usage {
         let prompt = self.prompt_tokens.0;
         let details = self.prompt_tokens_details.unwrap_or_default();
         let cache_read = [
             details.cached_tokens,
             self.prompt_cache_hit_tokens,
             self.cached_tokens,
+            self.num_cached_tokens,
         ]
         .iter()
         .map(|count| count.0)

@@ -4,16 +4,21 @@ use std::collections::{HashMap, VecDeque};
 
 use pi_core::AssistantEvent;
 
-use super::chunk::{CallDelta, FunctionDelta};
-use crate::ids;
+use super::delta::{CallDelta, FunctionDelta};
+
+/// Makes the id of a call that came without one (`given` is empty), or with one that is taken. It
+/// differs by the number of the call; `seed` is the id of the reply, as far as it is known.
+pub(crate) type NewId = fn(given: &str, seed: &str, number: usize) -> String;
 
 /// The tool calls of one reply.
 ///
 /// A piece belongs to the call that has its id; a piece without id to the call last opened at its
-/// index; one without either to the last call. Services number every call 0, leave gaps, repeat ids
-/// and names in each piece, or send them empty.
-#[derive(Debug, Default)]
-pub(super) struct Calls {
+/// index; one without either to the last call. A call whose arguments are whole takes no more of
+/// them: what follows is another call. Services number every call 0, leave gaps, repeat ids and
+/// names in each piece, or send them empty.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    new_id: NewId,
     calls: Vec<Call>,
     by_id: HashMap<String, usize>,
     by_index: HashMap<u64, usize>,
@@ -45,12 +50,23 @@ enum State {
 }
 
 impl Calls {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn new(new_id: NewId) -> Self {
+        Self {
+            new_id,
+            calls: Vec::new(),
+            by_id: HashMap::new(),
+            by_index: HashMap::new(),
+            touched: Vec::new(),
+            signatures: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
 
     /// Keeps the encrypted reasoning of a call until that call ends.
-    pub(super) fn sign(&mut self, id: &str, signature: String) {
+    pub(crate) fn sign(&mut self, id: &str, signature: String) {
         let call = self
             .by_id
             .get(id)
@@ -62,7 +78,7 @@ impl Calls {
     }
 
     /// Opens a call with its first piece, which is pushed afterwards. Returns its number.
-    pub(super) fn open(&mut self, piece: &CallDelta<'_>) -> usize {
+    pub(crate) fn open(&mut self, piece: &CallDelta<'_>) -> usize {
         let number = self.calls.len();
         let wire_id = piece.id.to_owned();
         if !wire_id.is_empty() {
@@ -83,7 +99,7 @@ impl Calls {
     }
 
     /// Finds the call that a piece belongs to; `None` if it begins a new one.
-    pub(super) fn find(&self, piece: &CallDelta<'_>) -> Option<usize> {
+    pub(crate) fn find(&self, piece: &CallDelta<'_>) -> Option<usize> {
         let has_name = piece
             .function
             .as_ref()
@@ -97,7 +113,10 @@ impl Calls {
                 .get(*number)
                 .is_some_and(|call| call.wire_id == *piece.id)
         };
-        if piece.id.is_empty() || at_index.as_ref().is_some_and(has_id) {
+        if piece.id.is_empty() {
+            return at_index.filter(|number| !self.is_another(*number, piece));
+        }
+        if at_index.as_ref().is_some_and(has_id) {
             return at_index;
         }
         match self.by_id.get(&*piece.id) {
@@ -115,8 +134,18 @@ impl Calls {
         }
     }
 
+    /// Returns true for a piece that names a call and has arguments, where those of the call
+    /// `number` are whole.
+    fn is_another(&self, number: usize, piece: &CallDelta<'_>) -> bool {
+        let is_whole = |call: &Call| call.json.is_whole();
+        let is_call = |function: &FunctionDelta<'_>| {
+            !function.name.is_empty() && !function.arguments.0.trim().is_empty()
+        };
+        self.calls.get(number).is_some_and(is_whole) && piece.function.as_ref().is_some_and(is_call)
+    }
+
     /// Appends the events of a piece of the call `number`.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         number: usize,
         function: FunctionDelta<'_>,
@@ -174,9 +203,8 @@ impl Calls {
         call.state = State::Started { content_index };
         let is_first = self.by_id.get(&call.wire_id) == Some(&number);
         let id = match call.wire_id.as_str() {
-            "" => ids::invented(seed, number),
             id if is_first => id.to_owned(),
-            id => format!("{id}_{number}"),
+            id => (self.new_id)(id, seed, number),
         };
         self.by_id.entry(id.clone()).or_insert(number);
         events.push_back(AssistantEvent::ToolCallStart {
@@ -192,7 +220,7 @@ impl Calls {
 
     /// Ends the calls whose arguments are whole, before another block begins. The others may go
     /// on: services may send the pieces of several calls in turn.
-    pub(super) fn end_whole(
+    pub(crate) fn end_whole(
         &mut self,
         seed: &str,
         next_block: &mut usize,
@@ -211,7 +239,7 @@ impl Calls {
     }
 
     /// Ends all calls; returns the events with the index of their block.
-    pub(super) fn end_all(
+    pub(crate) fn end_all(
         &mut self,
         seed: &str,
         next_block: &mut usize,
