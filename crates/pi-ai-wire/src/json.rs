@@ -23,6 +23,16 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(
     }
 }
 
+/// Writes a JSON text without white space and needless escapes; a text that cannot be read stays.
+#[cfg(any(feature = "google", feature = "openai"))]
+pub(crate) fn compact(text: &str) -> String {
+    let mut repaired = String::new();
+    match parse::<serde_json::Value>(text, &mut repaired) {
+        Ok(value) => value.to_string(),
+        Err(_) => text.to_owned(),
+    }
+}
+
 /// Replaces the escapes of unpaired surrogate halves by U+FFFD; `None` if there are none.
 ///
 /// JavaScript writes such halves when it cuts a text inside an emoji, and `serde_json` refuses them.

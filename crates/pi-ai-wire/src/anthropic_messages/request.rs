@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::compat::Compat;
 use super::messages::{CacheControl, WireMessage, wire_messages};
 use super::thinking::{Plan, WireThinking};
-use crate::output;
+use crate::{ids, output};
 
 /// The most characters of a call's id that the API takes.
 const MAX_ID_CHARS: usize = 64;
@@ -39,27 +39,15 @@ pub struct RequestBody<'a> {
 /// the model thinks, so that it is then free not to call it.
 #[must_use]
 pub fn body(request: &Request) -> RequestBody<'_> {
-    let messages = handoff::for_target(&request.context.messages, &request.model, call_id);
+    let messages = handoff::for_target(&request.context.messages, &request.model, |id, attempt| {
+        ids::restricted(id, attempt, MAX_ID_CHARS)
+    });
     RequestBody {
         request,
         compat: Compat::resolve(&request.model),
         messages,
         output: output::tool(request),
     }
-}
-
-/// Returns a call's id as the API takes it; later attempts differ by their end.
-fn call_id(id: &str, attempt: u32) -> String {
-    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let suffix = match attempt {
-        0 => String::new(),
-        _ => format!("_{attempt}"),
-    };
-    let head = id
-        .chars()
-        .map(|c| if is_allowed(c) { c } else { '_' })
-        .take(MAX_ID_CHARS.saturating_sub(suffix.len()));
-    head.collect::<String>() + &suffix
 }
 
 impl Serialize for RequestBody<'_> {

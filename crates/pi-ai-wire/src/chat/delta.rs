@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor, value};
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
 use serde_json::Value;
 
 use crate::read::Text;
@@ -98,40 +98,5 @@ impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
         }
 
         deserializer.deserialize_any(ArgumentsVisitor)
-    }
-}
-
-/// The first element of a list; the others are skipped.
-pub(crate) struct First<T>(pub(crate) Option<T>);
-
-impl<T> Default for First<T> {
-    fn default() -> Self {
-        Self(None)
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FirstVisitor<T>(std::marker::PhantomData<T>);
-
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for FirstVisitor<T> {
-            type Value = First<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<First<T>, A::Error> {
-                let first = list.next_element::<Option<T>>()?;
-                while list.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(First(first.flatten()))
-            }
-
-            fn visit_unit<E>(self) -> Result<First<T>, E> {
-                Ok(First(None))
-            }
-        }
-
-        deserializer.deserialize_any(FirstVisitor(std::marker::PhantomData))
     }
 }

@@ -8,7 +8,7 @@ mod usage;
 mod wire;
 
 pub(crate) use self::calls::Calls;
-pub(crate) use self::delta::{CallDelta, First, FunctionDelta};
+pub(crate) use self::delta::{CallDelta, FunctionDelta};
 pub(crate) use self::finish::{Finish, Reason, chunk_error, error_of};
 pub(crate) use self::open::Open;
 pub(crate) use self::usage::WireUsage;

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::chat::{CallDelta, First, WireUsage};
-use crate::read::Text;
+use crate::chat::{CallDelta, WireUsage};
+use crate::read::{First, Text};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::chat::{CallDelta, First, FunctionDelta, WireUsage};
-use crate::read::Text;
+use crate::chat::{CallDelta, FunctionDelta, WireUsage};
+use crate::read::{First, Text};
 
 /// The fields that services put reasoning in, in the order in which they are looked at: some send
 /// the same text in two of them.

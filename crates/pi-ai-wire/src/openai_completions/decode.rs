@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use pi_core::{AssistantEvent, Model, Progress, ProviderError, Usage};
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::chunk::{Choice, Chunk, Delta, ReasoningDetail};
@@ -131,7 +130,7 @@ impl Reply {
             let detail: ReasoningDetail<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
             match &*detail.r#type {
                 "reasoning.encrypted" if !detail.id.is_empty() && !detail.data.is_empty() => {
-                    self.calls.sign(&detail.id, compact(raw));
+                    self.calls.sign(&detail.id, json::compact(raw.get()));
                 }
                 "reasoning.text" if !self.has_reasoning_field && !detail.text.is_empty() => {
                     self.thinking(detail.text.0, None, events);
@@ -267,14 +266,6 @@ fn new_id(given: &str, seed: &str, number: usize) -> String {
     match given {
         "" => ids::invented(seed, number),
         given => format!("{given}_{number}"),
-    }
-}
-
-/// Writes a JSON text without white space, as it is stored.
-fn compact(raw: &RawValue) -> String {
-    match serde_json::from_str::<Value>(raw.get()) {
-        Ok(value) => value.to_string(),
-        Err(_) => raw.get().to_owned(),
     }
 }
 

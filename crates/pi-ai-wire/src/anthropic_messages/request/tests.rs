@@ -436,8 +436,8 @@ fn ids_of_other_models_are_made_to_fit() {
         (&long, 12, "x".repeat(61) + "_12"),
         ("", 1, "_1".to_owned()),
     ] {
-        assert_eq!(call_id(id, attempt), expected);
-        assert_eq!(call_id(&expected, 0), expected);
+        assert_eq!(ids::restricted(id, attempt, MAX_ID_CHARS), expected);
+        assert_eq!(ids::restricted(&expected, 0, MAX_ID_CHARS), expected);
     }
 }
 
