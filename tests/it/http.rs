@@ -53,6 +53,7 @@ async fn a_refusal_is_a_typed_error() {
     ];
     for api in [
         "anthropic-messages",
+        "google-generative-ai",
         "mistral-conversations",
         "openai-completions",
     ] {

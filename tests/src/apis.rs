@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use pi_ai::{Anthropic, HttpClient, Mistral, OpenAiCompletions};
+use pi_ai::{Anthropic, Google, HttpClient, Mistral, OpenAiCompletions};
 use pi_ai_wire::codec::Decoder;
-use pi_ai_wire::{anthropic_messages, mistral_conversations, openai_completions};
+use pi_ai_wire::{
+    anthropic_messages, google_generative_ai, mistral_conversations, openai_completions,
+};
 use pi_core::{Provider, Request};
 
 /// How to talk one API.
@@ -30,30 +32,22 @@ pub enum Access {
     Through(String),
 }
 
+/// The entry of a codec and its provider.
+macro_rules! api {
+    ($codec:ident, $provider:ident) => {
+        Api {
+            name: $codec::API,
+            decoder: |request| Box::new($codec::Decoder::new(Arc::clone(&request.model))),
+            provider: |access| Ok(Arc::new($provider::new().with_client(client(access)?))),
+        }
+    };
+}
+
 const APIS: &[Api] = &[
-    Api {
-        name: anthropic_messages::API,
-        decoder: |request| Box::new(anthropic_messages::Decoder::new(Arc::clone(&request.model))),
-        provider: |access| Ok(Arc::new(Anthropic::new().with_client(client(access)?))),
-    },
-    Api {
-        name: mistral_conversations::API,
-        decoder: |request| {
-            Box::new(mistral_conversations::Decoder::new(Arc::clone(
-                &request.model,
-            )))
-        },
-        provider: |access| Ok(Arc::new(Mistral::new().with_client(client(access)?))),
-    },
-    Api {
-        name: openai_completions::API,
-        decoder: |request| Box::new(openai_completions::Decoder::new(Arc::clone(&request.model))),
-        provider: |access| {
-            Ok(Arc::new(
-                OpenAiCompletions::new().with_client(client(access)?),
-            ))
-        },
-    },
+    api!(anthropic_messages, Anthropic),
+    api!(google_generative_ai, Google),
+    api!(mistral_conversations, Mistral),
+    api!(openai_completions, OpenAiCompletions),
 ];
 
 /// Makes a client that needs no certificates: everything is on this machine.

@@ -12,6 +12,8 @@ pub mod anthropic_messages;
 mod chat;
 pub mod codec;
 pub mod errors;
+#[cfg(feature = "google")]
+pub mod google_generative_ai;
 #[cfg(feature = "__codec")]
 mod headers;
 #[cfg(feature = "__codec")]

@@ -129,7 +129,12 @@ fn outline(events: &[AssistantEvent]) -> String {
         } => {
             format!("{content_index} toolcall {id} {tool_name}")
         }
-        AssistantEvent::ToolCallEnd {
+        AssistantEvent::TextEnd {
+            content_index,
+            content_signature: Some(signature),
+            ..
+        }
+        | AssistantEvent::ToolCallEnd {
             content_index,
             thought_signature: Some(signature),
             ..

@@ -18,7 +18,8 @@ use crate::protocol::{KeyHeader, Protocol, read_error};
 
 /// A provider that speaks one protocol over HTTP, at the address that the model names.
 ///
-/// Each protocol has a name for it: [`Anthropic`](crate::Anthropic), [`Mistral`](crate::Mistral) and
+/// Each protocol has a name for it: [`Anthropic`](crate::Anthropic), [`Google`](crate::Google),
+/// [`Mistral`](crate::Mistral) and
 /// [`OpenAiCompletions`](crate::OpenAiCompletions). Clones are cheap and share connections.
 ///
 /// # Keys
@@ -27,8 +28,8 @@ use crate::protocol::{KeyHeader, Protocol, read_error};
 /// value, then, only with [`from_env`](Self::from_env), the environment. Without a key the stream
 /// ends in an error of kind `Auth`, except where none is needed: for a server on this machine, for
 /// the provider `local`, and after [`without_key`](Self::without_key). Where the headers of the model
-/// or the options hold a key (`authorization`, `x-api-key`, `cf-aig-authorization`), none is looked
-/// up.
+/// or the options hold a key (`authorization`, `x-api-key`, `x-goog-api-key`,
+/// `cf-aig-authorization`), none is looked up.
 ///
 /// # Retries
 /// What fails before the first content event is sent again, as [`RetryPolicy`](crate::RetryPolicy)

@@ -56,6 +56,7 @@
 //!
 //! # Features
 //! - `anthropic` (default): [`Anthropic`].
+//! - `google` (default): [`Google`].
 //! - `mistral` (default): [`Mistral`].
 //! - `openai` (default): [`OpenAiCompletions`], and what goes with local servers.
 //! - `catalog` (default): the lookup of models in [`catalog`], and the models of those who serve their
@@ -70,6 +71,8 @@ pub mod catalog;
 mod anthropic;
 mod credentials;
 mod env;
+#[cfg(feature = "google")]
+mod google;
 mod http_provider;
 #[cfg(feature = "openai")]
 mod local;
@@ -87,6 +90,8 @@ pub use pi_http::{HttpClient, Limits, RetryPolicy, Timeouts};
 pub use crate::anthropic::Anthropic;
 pub use crate::credentials::{Credential, Credentials, LOCAL_PROVIDER};
 pub use crate::env::key_variables;
+#[cfg(feature = "google")]
+pub use crate::google::Google;
 pub use crate::http_provider::HttpProvider;
 #[cfg(feature = "openai")]
 pub use crate::local::{list_models, local_model, normalize_base_url};

@@ -47,7 +47,12 @@ pub enum KeyHeader {
 
 impl KeyHeader {
     /// The headers that carry keys. Who writes one by hand brings a key.
-    const NAMES: [&'static str; 3] = ["authorization", "cf-aig-authorization", "x-api-key"];
+    const NAMES: [&'static str; 4] = [
+        "authorization",
+        "cf-aig-authorization",
+        "x-api-key",
+        "x-goog-api-key",
+    ];
 
     /// Returns the header that the service of a model wants.
     pub(crate) fn of<P: Protocol>(model: &Model) -> Self {

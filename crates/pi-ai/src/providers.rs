@@ -74,6 +74,11 @@ impl Providers {
             pi_ai_wire::anthropic_messages::API,
             crate::Anthropic::from(self.settings.clone()),
         );
+        #[cfg(feature = "google")]
+        let router = router.with(
+            pi_ai_wire::google_generative_ai::API,
+            crate::Google::from(self.settings.clone()),
+        );
         #[cfg(feature = "mistral")]
         let router = router.with(
             pi_ai_wire::mistral_conversations::API,

@@ -55,15 +55,20 @@ impl Meta {
         if self.call.as_deref() != Some("stream") {
             return;
         }
-        match self.api.as_str() {
+        let unsaid = match self.api.as_str() {
             "anthropic-messages" => {
                 options.max_tokens.get_or_insert(model.max_tokens / 3);
-                if options.extra.get("thinkingEnabled").is_none() {
-                    options.extra.insert("thinkingEnabled", Value::Null);
-                }
+                "thinkingEnabled"
             }
+            "google-generative-ai" => "thinking",
             // A model without a known limit is not given one.
-            _ => model.max_tokens = 0,
+            _ => {
+                model.max_tokens = 0;
+                return;
+            }
+        };
+        if options.extra.get(unsaid).is_none() {
+            options.extra.insert(unsaid, Value::Null);
         }
     }
 }
