@@ -15,5 +15,6 @@ mod examples;
 mod fixtures;
 mod http;
 mod http_faults;
+mod provider_suite;
 mod roundtrip;
 mod wire;

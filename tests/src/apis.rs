@@ -43,7 +43,8 @@ macro_rules! api {
     };
 }
 
-const APIS: &[Api] = &[
+/// All APIs.
+pub const ALL: &[Api] = &[
     api!(anthropic_messages, Anthropic),
     api!(google_generative_ai, Google),
     api!(mistral_conversations, Mistral),
@@ -72,5 +73,5 @@ fn client(access: Access) -> Result<HttpClient> {
 /// Returns how to talk an API, if this workspace can.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Api> {
-    APIS.iter().find(|api| api.name == name)
+    ALL.iter().find(|api| api.name == name)
 }
