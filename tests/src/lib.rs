@@ -18,3 +18,8 @@ pub mod stored;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// The examples of the guide for authors of providers.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/writing-a-provider.md")]
+pub struct WritingAProvider;
