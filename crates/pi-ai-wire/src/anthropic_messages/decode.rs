@@ -295,7 +295,10 @@ impl codec::Reply for Reply {
             Err(_) if name == "error" => Err(provider_error(data)),
             // What is not known may have any shape.
             Err(error) => match serde_json::from_str::<Kinds<'_>>(data) {
-                Ok(kinds) if !kinds.are_known() => Ok(Step::More),
+                Ok(kinds) if !kinds.are_known() => {
+                    self.begun.extend(kinds.begun());
+                    Ok(Step::More)
+                }
                 _ => Err(codec::broken(name, &error)),
             },
         }
