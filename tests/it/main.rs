@@ -17,4 +17,5 @@ mod http;
 mod http_faults;
 mod provider_suite;
 mod roundtrip;
+mod secrets;
 mod wire;

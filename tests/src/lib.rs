@@ -7,6 +7,7 @@ pub mod apis;
 pub mod compare;
 pub mod delivery;
 pub mod fault_server;
+pub mod logs;
 pub mod matcher;
 pub mod normalise;
 pub mod observe;

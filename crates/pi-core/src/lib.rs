@@ -68,6 +68,7 @@ mod options;
 pub mod partial_json;
 mod progress;
 mod provider;
+mod shown;
 mod stream;
 #[cfg(feature = "schemars")]
 mod structured;

@@ -61,6 +61,7 @@ mod failure;
 mod head;
 mod limits;
 mod retry;
+mod secrets;
 mod stream;
 mod tls;
 
