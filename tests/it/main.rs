@@ -15,6 +15,7 @@ mod examples;
 mod fixtures;
 mod http;
 mod http_faults;
+mod otel;
 mod provider_suite;
 mod roundtrip;
 mod secrets;

@@ -63,6 +63,8 @@
 //!   own.
 //! - `catalog-aggregators`: the models of those who pass on the models of others, such as OpenRouter
 //!   and Bedrock. They are most of the catalogue, so they are off by default.
+//! - `otel`: `Traced`, which puts each request into a `tracing` span with the attributes of
+//!   OpenTelemetry's conventions for generative AI.
 //! - `reqwest`: [`HttpClient`]s that use a `reqwest::Client` of the application.
 
 pub mod catalog;
@@ -80,6 +82,8 @@ mod local;
 mod mistral;
 #[cfg(feature = "openai")]
 mod openai_completions;
+#[cfg(feature = "otel")]
+mod otel;
 mod protocol;
 mod providers;
 
@@ -99,4 +103,6 @@ pub use crate::local::{list_models, local_model, normalize_base_url};
 pub use crate::mistral::Mistral;
 #[cfg(feature = "openai")]
 pub use crate::openai_completions::OpenAiCompletions;
+#[cfg(feature = "otel")]
+pub use crate::otel::Traced;
 pub use crate::providers::Providers;
