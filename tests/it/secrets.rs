@@ -240,7 +240,7 @@ async fn checked(what: &str, run: impl AsyncFnOnce(&mut Seen)) {
 
 #[tokio::test]
 async fn p8_what_a_server_repeats_is_not_shown() {
-    for api in apis::all() {
+    for api in apis::ALL {
         for way in WAYS {
             checked(&format!("{} {way}", api.name), async |seen| {
                 let providers = providers(way);
@@ -264,7 +264,7 @@ async fn p8_what_a_server_repeats_is_not_shown() {
 
 #[tokio::test]
 async fn p8_a_request_that_is_not_sent_shows_nothing() {
-    for api in apis::all() {
+    for api in apis::ALL {
         for way in WAYS {
             checked(&format!("{} {way}", api.name), async |seen| {
                 let providers = providers(way);
@@ -324,7 +324,7 @@ async fn p8_a_request_that_is_not_sent_shows_nothing() {
 
 #[tokio::test]
 async fn p8_a_response_hook_that_fails_shows_nothing() {
-    for api in apis::all() {
+    for api in apis::ALL {
         for way in WAYS {
             checked(&format!("{} {way}", api.name), async |seen| {
                 let server = FaultServer::start([Script::on_request().answer(200, "", "")]);
@@ -395,7 +395,7 @@ fn p8_values_that_hold_a_key_do_not_show_it() {
         .headers
         .insert("x-custom".to_owned(), TOKEN.to_owned());
     seen.debug("request", &request);
-    for api in apis::all() {
+    for api in apis::ALL {
         let provider = (api.provider)(Access::Direct).unwrap();
         seen.debug("stream", &provider.stream(request.clone()));
     }

@@ -77,12 +77,6 @@ pub fn tls_without_certificates() -> Result<rustls::ClientConfig> {
         .with_no_client_auth())
 }
 
-/// Returns how to talk each API that this workspace can.
-#[must_use]
-pub fn all() -> &'static [Api] {
-    APIS
-}
-
 /// Returns how to talk an API, if this workspace can.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Api> {
