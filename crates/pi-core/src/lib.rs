@@ -66,6 +66,7 @@ mod options;
 pub mod partial_json;
 mod progress;
 mod provider;
+mod sampling;
 mod stream;
 mod tagged;
 mod tool;
@@ -99,6 +100,9 @@ pub use crate::options::{
 };
 pub use crate::progress::{ProgressReceiver, ProgressSender, progress_channel};
 pub use crate::provider::{Provider, Router};
+pub use crate::sampling::{
+    ConstrainedSampling, Grammar, GrammarVariants, StrictSchema, Strictness,
+};
 pub use crate::stream::{AssistantStream, EventSource, Progress};
 pub use crate::tagged::Extra;
 pub use crate::tool::{
