@@ -9,7 +9,7 @@ use integration_tests::compare::{self as values, Difference};
 use integration_tests::report::{Outcome, Report};
 use integration_tests::server::{Received, Response, Server};
 use integration_tests::{matcher, normalise, stored};
-use pi_core::{AssistantMessage, Model};
+use pi_core::AssistantMessage;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -143,8 +143,7 @@ async fn send(api: &Api, folder: &Path) -> Result<(AssistantMessage, Vec<Receive
         .unwrap_or_default();
     // Without TLS the proxy can read the request; the scheme is put back before it is compared.
     model["baseUrl"] = Value::from(base.replacen("https://", "http://", 1));
-    let mut request = read_request(folder, &model)?;
-    request.model = Model::deserialize(&model)?.into();
+    let request = read_request(folder, &model)?;
     let provider = (api.provider)(Access::Through(server.host()))?;
     let reply = Observation::of_stream(provider.stream(request));
     let reply = tokio::time::timeout(LIMIT, reply)

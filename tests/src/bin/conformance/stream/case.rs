@@ -51,7 +51,11 @@ impl Meta {
     }
 
     /// Adds to the options what the recorded function leaves to the API, and ours decides.
-    fn complete(&self, options: &mut StreamOptions, model: &Model) {
+    fn complete(&self, options: &mut StreamOptions, model: &mut Model) {
+        if self.call.as_deref() == Some("stream") && self.api.ends_with("-responses") {
+            // What is not limited has no limit there.
+            model.max_tokens = 0;
+        }
         if self.call.as_deref() == Some("stream") && self.api == "anthropic-messages" {
             options.max_tokens.get_or_insert(model.max_tokens / 3);
             if options.extra.get("thinkingEnabled").is_none() {
@@ -176,11 +180,11 @@ fn is_set(value: Value) -> bool {
 
 /// Reads the request of a case of either kind.
 pub(crate) fn read_request(folder: &Path, model: &Value) -> Result<Request> {
-    let model = Model::deserialize(model).context("read model.json")?;
+    let mut model = Model::deserialize(model).context("read model.json")?;
     let context: Context = stored::parse(&folder.join("context.json"))?;
     let mut options: StreamOptions = stored::parse(&folder.join("options.json"))?;
     let meta: Meta = stored::parse(&folder.join("meta.json"))?;
-    meta.complete(&mut options, &model);
+    meta.complete(&mut options, &mut model);
     Ok(Request::new(model, context).with_options(options))
 }
 
