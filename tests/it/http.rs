@@ -51,7 +51,12 @@ async fn a_refusal_is_a_typed_error() {
         (500, ErrorKind::Server, true),
         (529, ErrorKind::Overloaded, true),
     ];
-    for api in ["anthropic-messages", "openai-completions"] {
+    for api in [
+        "anthropic-messages",
+        "azure-openai-responses",
+        "openai-completions",
+        "openai-responses",
+    ] {
         let provider = Providers::new().with_client(once());
         for (status, kind, retryable) in &cases {
             let body = json!({ "error": { "message": "not now" } });

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use pi_ai::{Anthropic, HttpClient, OpenAiCompletions};
+use pi_ai::{Anthropic, AzureOpenAi, HttpClient, OpenAiCompletions, OpenAiResponses};
 use pi_ai_wire::codec::Decoder;
-use pi_ai_wire::{anthropic_messages, openai_completions};
+use pi_ai_wire::{
+    anthropic_messages, azure_openai_responses, openai_completions, openai_responses,
+};
 use pi_core::{Provider, Request};
 
 /// How to talk one API.
@@ -37,11 +39,29 @@ const APIS: &[Api] = &[
         provider: |access| Ok(Arc::new(Anthropic::new().with_client(client(access)?))),
     },
     Api {
+        name: azure_openai_responses::API,
+        decoder: |request| {
+            Box::new(azure_openai_responses::Decoder::new(Arc::clone(
+                &request.model,
+            )))
+        },
+        provider: |access| Ok(Arc::new(AzureOpenAi::new().with_client(client(access)?))),
+    },
+    Api {
         name: openai_completions::API,
         decoder: |request| Box::new(openai_completions::Decoder::new(Arc::clone(&request.model))),
         provider: |access| {
             Ok(Arc::new(
                 OpenAiCompletions::new().with_client(client(access)?),
+            ))
+        },
+    },
+    Api {
+        name: openai_responses::API,
+        decoder: |request| Box::new(openai_responses::Decoder::new(Arc::clone(&request.model))),
+        provider: |access| {
+            Ok(Arc::new(
+                OpenAiResponses::new().with_client(client(access)?),
             ))
         },
     },

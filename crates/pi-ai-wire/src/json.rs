@@ -1,5 +1,8 @@
 //! Reading JSON that is not quite JSON.
 
+#[cfg(feature = "openai")]
+use std::borrow::Cow;
+
 use serde::Deserialize;
 
 /// Parses a text that is borrowed where it has no escapes. `repaired` holds the text instead where
@@ -20,6 +23,15 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(
             }
             None => Err(error),
         },
+    }
+}
+
+/// Returns a JSON text that strict readers take: unpaired surrogate halves are replaced.
+#[cfg(feature = "openai")]
+pub(crate) fn repaired(text: &str) -> Cow<'_, str> {
+    match replace_lone_surrogates(text) {
+        Some(text) => Cow::Owned(text),
+        None => Cow::Borrowed(text),
     }
 }
 

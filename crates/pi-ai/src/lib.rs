@@ -41,7 +41,7 @@
 //! use pi_ai::Providers;
 //! use pi_core::{Context, Model, Provider, Request};
 //!
-//! let model = Model::new("gpt-4.1", "openai-completions", "openai", "https://api.openai.com/v1");
+//! let model = Model::new("gpt-4.1", "openai-responses", "openai", "https://api.openai.com/v1");
 //! let reply = Providers::from_env().stream(Request::new(model, Context::default()));
 //! ```
 //!
@@ -56,7 +56,8 @@
 //!
 //! # Features
 //! - `anthropic` (default): [`Anthropic`].
-//! - `openai` (default): [`OpenAiCompletions`], and what goes with local servers.
+//! - `openai` (default): [`OpenAiResponses`], [`AzureOpenAi`], [`OpenAiCompletions`], and what goes
+//!   with local servers.
 //! - `catalog` (default): the lookup of models in [`catalog`], and the models of those who serve their
 //!   own.
 //! - `catalog-aggregators`: the models of those who pass on the models of others, such as OpenRouter
@@ -67,6 +68,8 @@ pub mod catalog;
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
+#[cfg(feature = "openai")]
+mod azure_openai;
 mod env;
 mod http_provider;
 mod keys;
@@ -74,6 +77,8 @@ mod keys;
 mod local;
 #[cfg(feature = "openai")]
 mod openai_completions;
+#[cfg(feature = "openai")]
+mod openai_responses;
 mod protocol;
 mod providers;
 
@@ -81,6 +86,8 @@ pub use pi_http::{HttpClient, Limits, RetryPolicy, Timeouts};
 
 #[cfg(feature = "anthropic")]
 pub use crate::anthropic::Anthropic;
+#[cfg(feature = "openai")]
+pub use crate::azure_openai::AzureOpenAi;
 pub use crate::env::key_variables;
 pub use crate::http_provider::HttpProvider;
 pub use crate::keys::{KeyResolver, LOCAL_PROVIDER};
@@ -88,4 +95,6 @@ pub use crate::keys::{KeyResolver, LOCAL_PROVIDER};
 pub use crate::local::{list_models, local_model, normalize_base_url};
 #[cfg(feature = "openai")]
 pub use crate::openai_completions::OpenAiCompletions;
+#[cfg(feature = "openai")]
+pub use crate::openai_responses::OpenAiResponses;
 pub use crate::providers::Providers;

@@ -31,6 +31,20 @@ async fn the_api_of_the_model_decides_where_a_request_goes_and_how_the_key_is_se
             "Bearer key of github-copilot",
         ),
         (
+            "azure-openai-responses",
+            "azure",
+            "/responses",
+            "api-key",
+            "key of azure",
+        ),
+        (
+            "openai-responses",
+            "xai",
+            "/responses",
+            "authorization",
+            "Bearer key of xai",
+        ),
+        (
             "openai-completions",
             "openai",
             "/chat/completions",
@@ -51,7 +65,12 @@ async fn the_api_of_the_model_decides_where_a_request_goes_and_how_the_key_is_se
         assert_eq!(*error.kind(), ErrorKind::Auth);
         let received = server.received_requests().await.unwrap().pop().unwrap();
         assert_eq!(received.url.path(), path);
-        for name in ["authorization", "cf-aig-authorization", "x-api-key"] {
+        for name in [
+            "api-key",
+            "authorization",
+            "cf-aig-authorization",
+            "x-api-key",
+        ] {
             let sent = received
                 .headers
                 .get(name)
