@@ -54,6 +54,8 @@ async fn a_refusal_is_a_typed_error() {
     for api in [
         "anthropic-messages",
         "azure-openai-responses",
+        "google-generative-ai",
+        "mistral-conversations",
         "openai-completions",
         "openai-responses",
     ] {

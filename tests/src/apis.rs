@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use pi_ai::{Anthropic, AzureOpenAi, HttpClient, OpenAiCompletions, OpenAiResponses};
+use pi_ai::{
+    Anthropic, AzureOpenAi, Google, HttpClient, Mistral, OpenAiCompletions, OpenAiResponses,
+};
 use pi_ai_wire::codec::Decoder;
 use pi_ai_wire::{
-    anthropic_messages, azure_openai_responses, openai_completions, openai_responses,
+    anthropic_messages, azure_openai_responses, google_generative_ai, mistral_conversations,
+    openai_completions, openai_responses,
 };
 use pi_core::{Provider, Request};
 
@@ -32,39 +35,24 @@ pub enum Access {
     Through(String),
 }
 
+/// The entry of a codec and its provider.
+macro_rules! api {
+    ($codec:ident, $provider:ident) => {
+        Api {
+            name: $codec::API,
+            decoder: |request| Box::new($codec::Decoder::new(Arc::clone(&request.model))),
+            provider: |access| Ok(Arc::new($provider::new().with_client(client(access)?))),
+        }
+    };
+}
+
 const APIS: &[Api] = &[
-    Api {
-        name: anthropic_messages::API,
-        decoder: |request| Box::new(anthropic_messages::Decoder::new(Arc::clone(&request.model))),
-        provider: |access| Ok(Arc::new(Anthropic::new().with_client(client(access)?))),
-    },
-    Api {
-        name: azure_openai_responses::API,
-        decoder: |request| {
-            Box::new(azure_openai_responses::Decoder::new(Arc::clone(
-                &request.model,
-            )))
-        },
-        provider: |access| Ok(Arc::new(AzureOpenAi::new().with_client(client(access)?))),
-    },
-    Api {
-        name: openai_completions::API,
-        decoder: |request| Box::new(openai_completions::Decoder::new(Arc::clone(&request.model))),
-        provider: |access| {
-            Ok(Arc::new(
-                OpenAiCompletions::new().with_client(client(access)?),
-            ))
-        },
-    },
-    Api {
-        name: openai_responses::API,
-        decoder: |request| Box::new(openai_responses::Decoder::new(Arc::clone(&request.model))),
-        provider: |access| {
-            Ok(Arc::new(
-                OpenAiResponses::new().with_client(client(access)?),
-            ))
-        },
-    },
+    api!(anthropic_messages, Anthropic),
+    api!(azure_openai_responses, AzureOpenAi),
+    api!(google_generative_ai, Google),
+    api!(mistral_conversations, Mistral),
+    api!(openai_completions, OpenAiCompletions),
+    api!(openai_responses, OpenAiResponses),
 ];
 
 /// Makes a client that needs no certificates: everything is on this machine.

@@ -6,7 +6,14 @@ use serde_json::{Map, Value};
 const FIRST_CLOCK_TIME: u64 = 1_000_000;
 
 /// Fields of messages, calls and tool events that upstream lacks.
-const OWN_FIELDS: [&str; 4] = ["argumentsError", "errorInfo", "suspended", "durationMs"];
+const OWN_FIELDS: [&str; 6] = [
+    "argumentsError",
+    "cacheWrite1h",
+    "durationMs",
+    "errorInfo",
+    "reported",
+    "suspended",
+];
 
 /// Keys whose `null` means the same as their absence.
 const NULL_IS_ABSENT: [&str; 3] = ["details", "error", "streamMessage"];

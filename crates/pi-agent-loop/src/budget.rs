@@ -70,7 +70,7 @@ impl Budget {
         if let Some(limit) = self.max_tokens.filter(|limit| tokens >= *limit) {
             return Err(BudgetExhausted::Tokens { limit });
         }
-        let dollars = spent.usage.cost.total;
+        let dollars = spent.usage.cost.usd();
         if let Some(limit) = self.max_cost_usd.filter(|limit| dollars >= *limit) {
             return Err(BudgetExhausted::Cost { limit_usd: limit });
         }

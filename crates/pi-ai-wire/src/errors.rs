@@ -1,6 +1,6 @@
 //! What kind of failure a provider's error is, for all codecs.
 
-use pi_core::{ErrorKind, ProviderError};
+use pi_core::{AssistantMessage, ErrorKind, ProviderError, StopReason};
 use serde_json::Value;
 
 /// The most characters of a provider's error that are shown.
@@ -94,6 +94,51 @@ pub(crate) fn http_error_with(
 pub fn stream_error(error: &Value) -> ProviderError {
     let report = Report::of_error(error);
     ProviderError::new(report.kind(None), shortened(report.message()))
+}
+
+/// Tells whether a conversation has become too long for its model, so that it should be shortened
+/// before the next request.
+///
+/// It has if the reply failed so (messages stored without a typed error are judged by their text), or
+/// if the reply went well but its input has more tokens than the window: some services cut the
+/// conversation silently. A `context_window` of 0 means that it is not known.
+///
+/// # Examples
+/// ```
+/// use pi_ai_wire::errors::is_context_overflow;
+/// use pi_core::{AssistantMessage, Model, Usage};
+///
+/// let mut reply = AssistantMessage::empty(&Model::default(), 0);
+/// reply.usage = Usage::new(9_000, 10, 0, 0);
+/// assert!(is_context_overflow(&reply, 8_192));
+/// assert!(!is_context_overflow(&reply, 0));
+/// ```
+#[must_use]
+pub fn is_context_overflow(reply: &AssistantMessage, context_window: u64) -> bool {
+    match (&reply.stop_reason, &reply.error_info, &reply.error_message) {
+        (StopReason::Error, Some(info), _) => info.kind == ErrorKind::ContextOverflow,
+        (StopReason::Error, None, Some(text)) => told_by_text(text) == ErrorKind::ContextOverflow,
+        (StopReason::Error | StopReason::Aborted, ..) => false,
+        _ => {
+            let usage = &reply.usage;
+            let input = usage.input.saturating_add(usage.cache_read);
+            let input = input.saturating_add(usage.cache_write);
+            context_window > 0 && input > context_window
+        }
+    }
+}
+
+/// Tells the kind of an error of which only the text was stored, which may begin with the status.
+fn told_by_text(text: &str) -> ErrorKind {
+    let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
+    let status = first
+        .parse::<u16>()
+        .ok()
+        .filter(|status| (400..600).contains(status));
+    match (status, rest) {
+        (Some(400 | 413), rest) if rest == no_body() => ErrorKind::ContextOverflow,
+        _ => classify(status, &[], text),
+    }
 }
 
 /// A provider's error, taken apart.
@@ -208,6 +253,7 @@ fn kind_of_code(code: &str) -> Option<ErrorKind> {
         | "engine_overloaded_error"
         | "engine_overloaded"
         | "server_is_overloaded"
+        | "service_tier_capacity_exceeded"
         | "slow_down" => ErrorKind::Overloaded,
         "rate_limit_exceeded"
         | "rate_limit_error"

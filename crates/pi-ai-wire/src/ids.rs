@@ -36,3 +36,19 @@ pub(crate) fn invented(seed: &str, number: usize) -> String {
     let hash = Digest::of(seed).hash();
     format!("call_{hash:016x}_{number}")
 }
+
+/// Returns an id of letters, digits, `_` and `-`, at most `max_chars` long; later attempts differ by
+/// their end.
+#[cfg(any(feature = "anthropic", feature = "google"))]
+pub(crate) fn restricted(id: &str, attempt: u32, max_chars: usize) -> String {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let suffix = match attempt {
+        0 => String::new(),
+        _ => format!("_{attempt}"),
+    };
+    let head = id
+        .chars()
+        .map(|c| if is_allowed(c) { c } else { '_' })
+        .take(max_chars.saturating_sub(suffix.len()));
+    head.collect::<String>() + &suffix
+}

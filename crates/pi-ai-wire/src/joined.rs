@@ -20,7 +20,7 @@ impl<'a> Joined<'a> {
         Self::new(vec![text], "")
     }
 
-    #[cfg(feature = "openai")]
+    #[cfg(any(feature = "google", feature = "openai"))]
     pub(crate) fn is_empty(&self) -> bool {
         self.texts.len() < 2 && self.texts.iter().all(|text| text.is_empty())
     }

@@ -1,8 +1,5 @@
 //! Reading JSON that is not quite JSON.
 
-#[cfg(feature = "openai")]
-use std::borrow::Cow;
-
 use serde::Deserialize;
 
 /// Parses a text that is borrowed where it has no escapes. `repaired` holds the text instead where
@@ -26,12 +23,13 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(
     }
 }
 
-/// Returns a JSON text that strict readers take: unpaired surrogate halves are replaced.
-#[cfg(feature = "openai")]
-pub(crate) fn repaired(text: &str) -> Cow<'_, str> {
-    match replace_lone_surrogates(text) {
-        Some(text) => Cow::Owned(text),
-        None => Cow::Borrowed(text),
+/// Writes a JSON text without white space and needless escapes; a text that cannot be read stays.
+#[cfg(any(feature = "google", feature = "openai"))]
+pub(crate) fn compact(text: &str) -> String {
+    let mut repaired = String::new();
+    match parse::<serde_json::Value>(text, &mut repaired) {
+        Ok(value) => value.to_string(),
+        Err(_) => text.to_owned(),
     }
 }
 

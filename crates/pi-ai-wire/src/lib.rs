@@ -12,10 +12,14 @@ mod affinity;
 pub mod anthropic_messages;
 #[cfg(feature = "openai")]
 pub mod azure_openai_responses;
+#[cfg(any(feature = "mistral", feature = "openai"))]
+mod chat;
 pub mod codec;
 #[cfg(feature = "__codec")]
 mod digest;
 pub mod errors;
+#[cfg(feature = "google")]
+pub mod google_generative_ai;
 #[cfg(feature = "__codec")]
 mod headers;
 #[cfg(feature = "__codec")]
@@ -26,14 +30,20 @@ mod joined;
 mod json;
 #[cfg(feature = "__codec")]
 mod levels;
+#[cfg(feature = "mistral")]
+pub mod mistral_conversations;
 #[cfg(feature = "openai")]
 pub mod openai_completions;
 #[cfg(feature = "openai")]
 pub mod openai_responses;
 #[cfg(feature = "__codec")]
+mod output;
+#[cfg(feature = "__codec")]
 mod read;
 #[cfg(feature = "openai")]
 mod sampling;
+#[cfg(feature = "openai")]
+mod service_tier;
 pub mod sse;
 #[cfg(all(test, feature = "__codec"))]
 mod testing;

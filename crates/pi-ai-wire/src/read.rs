@@ -114,3 +114,58 @@ impl<'de> Deserialize<'de> for Count {
         deserializer.deserialize_any(CountVisitor)
     }
 }
+
+/// An amount of US dollars; what is no amount is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Dollars(pub(crate) Option<f64>);
+
+impl<'de> Deserialize<'de> for Dollars {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Amount {
+            Number(f64),
+            Other(IgnoredAny),
+        }
+
+        Ok(match Amount::deserialize(deserializer)? {
+            Amount::Number(amount) if amount.is_finite() && amount >= 0.0 => Self(Some(amount)),
+            Amount::Number(_) | Amount::Other(_) => Self(None),
+        })
+    }
+}
+
+/// The first element of a list; the others are skipped.
+pub(crate) struct First<T>(pub(crate) Option<T>);
+
+impl<T> Default for First<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FirstVisitor<T>(std::marker::PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for FirstVisitor<T> {
+            type Value = First<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<First<T>, A::Error> {
+                let first = list.next_element::<Option<T>>()?;
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(First(first.flatten()))
+            }
+
+            fn visit_unit<E>(self) -> Result<First<T>, E> {
+                Ok(First(None))
+            }
+        }
+
+        deserializer.deserialize_any(FirstVisitor(std::marker::PhantomData))
+    }
+}

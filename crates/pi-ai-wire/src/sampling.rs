@@ -1,6 +1,6 @@
 //! Limits on what a model can write as arguments, as OpenAI's protocols have them.
 
-use pi_core::{ConstrainedSampling, GrammarVariants, Model, Strictness, ToolDefinition};
+use pi_core::{ConstrainedSampling, GrammarVariants, Model, Request, Strictness, ToolDefinition};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -51,6 +51,25 @@ impl<'a> WireGrammar<'a> {
         variants.into_iter().find_map(|(syntax, definition)| {
             let definition = definition.as_deref()?;
             Some(Self { syntax, definition })
+        })
+    }
+}
+
+/// The schema that a reply must fit, as both protocols spell it.
+#[derive(Serialize)]
+pub(crate) struct WireSchema<'a> {
+    name: &'a str,
+    schema: &'a Value,
+    strict: bool,
+}
+
+impl<'a> WireSchema<'a> {
+    pub(crate) fn of(request: &'a Request) -> Option<Self> {
+        let output = request.options.output.as_ref()?;
+        Some(Self {
+            name: &output.name,
+            schema: &output.schema,
+            strict: is_strict(&output.schema),
         })
     }
 }

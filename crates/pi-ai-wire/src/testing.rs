@@ -168,12 +168,14 @@ fn end_of_block(event: &AssistantEvent) -> String {
             let arguments = serde_json::Value::Object(call.arguments.clone());
             format!(" = {arguments}")
         }
-        AssistantEvent::ToolCallEnd {
+        AssistantEvent::TextEnd {
+            content_signature: Some(signature),
+            ..
+        }
+        | AssistantEvent::ToolCallEnd {
             thought_signature: Some(signature),
             ..
-        } => {
-            format!(" {signature}")
-        }
+        } => format!(" {signature}"),
         AssistantEvent::ThinkingEnd {
             content_signature: Some(signature),
             redacted,

@@ -22,6 +22,8 @@ pub fn key_variables(provider: &str) -> &'static [&'static str] {
         "deepseek" => &["DEEPSEEK_API_KEY"],
         "fireworks" => &["FIREWORKS_API_KEY"],
         "github-copilot" => &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"],
+        "google" => &["GEMINI_API_KEY"],
+        "google-vertex" => &["GOOGLE_CLOUD_API_KEY"],
         "groq" => &["GROQ_API_KEY"],
         "huggingface" => &["HF_TOKEN"],
         "kimi-coding" => &["KIMI_API_KEY"],

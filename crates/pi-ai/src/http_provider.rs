@@ -12,28 +12,30 @@ use pi_core::{
 };
 use pi_http::{Call, CallSource, Exchange, HttpClient, is_loopback};
 
+use crate::credentials::{Credential, Credentials, LOCAL_PROVIDER, Source, Sources};
 use crate::env;
-use crate::keys::{KeyResolver, Keys, LOCAL_PROVIDER, Source};
 use crate::protocol::{KeyHeader, Protocol, read_error};
 
 /// A provider that speaks one protocol over HTTP, at the address that the model names.
 ///
 /// Each protocol has a name for it: [`Anthropic`](crate::Anthropic),
-/// [`AzureOpenAi`](crate::AzureOpenAi), [`OpenAiCompletions`](crate::OpenAiCompletions) and
+/// [`AzureOpenAi`](crate::AzureOpenAi), [`Google`](crate::Google), [`Mistral`](crate::Mistral),
+/// [`OpenAiCompletions`](crate::OpenAiCompletions) and
 /// [`OpenAiResponses`](crate::OpenAiResponses). Clones are cheap and share connections.
 ///
 /// # Keys
 /// The key of a request is looked up when its stream is polled, and again for each retry: first
-/// [`StreamOptions::api_key`](pi_core::StreamOptions::api_key), then the key or resolver of this
+/// [`StreamOptions::api_key`](pi_core::StreamOptions::api_key), then the key or [`Credentials`] of this
 /// value, then, only with [`from_env`](Self::from_env), the environment. Without a key the stream
 /// ends in an error of kind `Auth`, except where none is needed: for a server on this machine, for
 /// the provider `local`, and after [`without_key`](Self::without_key). Where the headers of the model
-/// or the options hold a key (`authorization`, `x-api-key`, `api-key`, `cf-aig-authorization`), none
-/// is looked up.
+/// or the options hold a key (`authorization`, `api-key`, `x-api-key`, `x-goog-api-key`,
+/// `cf-aig-authorization`), none is looked up.
 ///
 /// # Retries
 /// What fails before the first content event is sent again, as [`RetryPolicy`](crate::RetryPolicy)
-/// says. A retry looks up the key again and nothing else: the payload hook runs once.
+/// says. A retry looks up the key again and nothing else: the payload hook runs once. A request whose
+/// credential is refused with status 401 is sent once more if the [`Credentials`] have another one.
 pub struct HttpProvider<P> {
     settings: Settings,
     protocol: PhantomData<fn() -> P>,
@@ -43,7 +45,7 @@ pub struct HttpProvider<P> {
 #[derive(Clone, Default)]
 pub(crate) struct Settings {
     pub(crate) client: HttpClient,
-    pub(crate) keys: Keys,
+    pub(crate) sources: Sources,
     base_url: Option<String>,
 }
 
@@ -61,28 +63,28 @@ impl<P: Protocol> HttpProvider<P> {
     #[must_use]
     pub fn from_env() -> Self {
         let mut settings = Settings::default();
-        settings.keys.use_env = true;
+        settings.sources.use_env = true;
         settings.into()
     }
 
-    /// Sets the key for all requests; it replaces a resolver.
+    /// Sets the key for all requests; it replaces [`Credentials`].
     #[must_use]
     pub fn with_key(mut self, key: impl Into<SecretString>) -> Self {
-        self.settings.keys.source = Source::Key(key.into());
+        self.settings.sources.source = Source::Key(key.into());
         self
     }
 
-    /// Sets where keys are looked up; it replaces a key.
+    /// Sets where keys and tokens come from; it replaces a key.
     #[must_use]
-    pub fn with_key_resolver(mut self, resolver: impl KeyResolver + 'static) -> Self {
-        self.settings.keys.source = Source::Resolver(Arc::new(resolver));
+    pub fn with_credentials(mut self, credentials: impl Credentials + 'static) -> Self {
+        self.settings.sources.source = Source::Application(Arc::new(credentials));
         self
     }
 
     /// Sends requests for which no key is found without one.
     #[must_use]
     pub fn without_key(mut self) -> Self {
-        self.settings.keys.optional = true;
+        self.settings.sources.optional = true;
         self
     }
 
@@ -139,6 +141,8 @@ impl<P: Protocol> Provider for HttpProvider<P> {
             settings: self.settings.clone(),
             request,
             written: None,
+            shown: None,
+            is_renewed: false,
             protocol: PhantomData,
         };
         let exchange = Exchange::new(model, calls, new_decoder, read_error::<P>)
@@ -168,6 +172,10 @@ struct Calls<P> {
     request: Request,
     /// The call as it is before the key and the headers, once the body has been written.
     written: Option<Call>,
+    /// The credential of the last call.
+    shown: Option<Credential>,
+    /// That credential is one that was refreshed, and stays.
+    is_renewed: bool,
     protocol: PhantomData<fn() -> P>,
 }
 
@@ -175,16 +183,23 @@ impl<P: Protocol> CallSource for Calls<P> {
     fn call(&mut self) -> BoxFuture<'_, Result<Call, ProviderError>> {
         Box::pin(self.next())
     }
+
+    fn renew(&mut self) -> BoxFuture<'_, Result<bool, ProviderError>> {
+        Box::pin(self.refresh())
+    }
 }
 
 impl<P: Protocol> Calls<P> {
     async fn next(&mut self) -> Result<Call, ProviderError> {
-        if self.written.is_none() && self.settings.keys.use_env {
+        if self.written.is_none() && self.settings.sources.use_env {
             P::complete(&mut self.request, &|name| std::env::var(name).ok());
         }
         let base_url = self.base_url()?;
         let headers = P::headers(&self.request);
-        let key = self.key(&base_url, KeyHeader::is_among(&headers)).await?;
+        if !self.is_renewed {
+            let is_written_by_hand = KeyHeader::is_among(&headers);
+            self.shown = self.credential(&base_url, is_written_by_hand).await?;
+        }
         let mut call = match &self.written {
             Some(call) => call.clone(),
             None => {
@@ -193,13 +208,24 @@ impl<P: Protocol> Calls<P> {
                 self.written.insert(Call::post(url, body)).clone()
             }
         };
-        if let Some(key) = key {
-            call = KeyHeader::of::<P>(&self.request.model).add(call, &key);
+        if let Some(credential) = &self.shown {
+            call = KeyHeader::of::<P>(&self.request.model).add(call, credential);
         }
         for (name, value) in headers {
             call = call.with_header(name, value);
         }
         Ok(call)
+    }
+
+    async fn refresh(&mut self) -> Result<bool, ProviderError> {
+        let Some(refused) = &self.shown else {
+            return Ok(false);
+        };
+        let provider = &self.request.model.provider;
+        let renewed = self.settings.sources.refresh(provider, refused).await?;
+        self.is_renewed = renewed.is_some();
+        self.shown = renewed;
+        Ok(self.is_renewed)
     }
 
     fn base_url(&self) -> Result<String, ProviderError> {
@@ -212,7 +238,7 @@ impl<P: Protocol> Calls<P> {
             let text = format!("model {id} has no base URL to send a request to: {advice}");
             return Err(ProviderError::new(ErrorKind::InvalidRequest, text));
         }
-        let use_env = self.settings.keys.use_env;
+        let use_env = self.settings.sources.use_env;
         env::fill_in(base_url, |name| {
             use_env.then(|| std::env::var(name).ok()).flatten()
         })
@@ -225,19 +251,19 @@ impl<P: Protocol> Calls<P> {
         })
     }
 
-    async fn key(
+    async fn credential(
         &self,
         base_url: &str,
         is_written_by_hand: bool,
-    ) -> Result<Option<SecretString>, ProviderError> {
+    ) -> Result<Option<Credential>, ProviderError> {
         if is_written_by_hand {
             return Ok(None);
         }
         let provider = &self.request.model.provider;
         let is_optional = provider == LOCAL_PROVIDER || is_loopback(base_url);
         let of_request = self.request.options.api_key.clone();
-        let keys = &self.settings.keys;
-        keys.find(of_request, provider, is_optional).await
+        let sources = &self.settings.sources;
+        sources.find(of_request, provider, is_optional).await
     }
 }
 

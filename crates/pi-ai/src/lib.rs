@@ -56,6 +56,8 @@
 //!
 //! # Features
 //! - `anthropic` (default): [`Anthropic`].
+//! - `google` (default): [`Google`].
+//! - `mistral` (default): [`Mistral`].
 //! - `openai` (default): [`OpenAiResponses`], [`AzureOpenAi`], [`OpenAiCompletions`], and what goes
 //!   with local servers.
 //! - `catalog` (default): the lookup of models in [`catalog`], and the models of those who serve their
@@ -70,11 +72,15 @@ pub mod catalog;
 mod anthropic;
 #[cfg(feature = "openai")]
 mod azure_openai;
+mod credentials;
 mod env;
+#[cfg(feature = "google")]
+mod google;
 mod http_provider;
-mod keys;
 #[cfg(feature = "openai")]
 mod local;
+#[cfg(feature = "mistral")]
+mod mistral;
 #[cfg(feature = "openai")]
 mod openai_completions;
 #[cfg(feature = "openai")]
@@ -82,17 +88,22 @@ mod openai_responses;
 mod protocol;
 mod providers;
 
+pub use pi_ai_wire::errors::is_context_overflow;
 pub use pi_http::{HttpClient, Limits, RetryPolicy, Timeouts};
 
 #[cfg(feature = "anthropic")]
 pub use crate::anthropic::Anthropic;
 #[cfg(feature = "openai")]
 pub use crate::azure_openai::AzureOpenAi;
+pub use crate::credentials::{Credential, Credentials, LOCAL_PROVIDER};
 pub use crate::env::key_variables;
+#[cfg(feature = "google")]
+pub use crate::google::Google;
 pub use crate::http_provider::HttpProvider;
-pub use crate::keys::{KeyResolver, LOCAL_PROVIDER};
 #[cfg(feature = "openai")]
 pub use crate::local::{list_models, local_model, normalize_base_url};
+#[cfg(feature = "mistral")]
+pub use crate::mistral::Mistral;
 #[cfg(feature = "openai")]
 pub use crate::openai_completions::OpenAiCompletions;
 #[cfg(feature = "openai")]

@@ -5,7 +5,7 @@ use pi_core::{ErrorKind, Model, ModelCompat, ProviderError, SecretString};
 use pi_http::{Call, HttpClient, shown_url};
 use serde::Deserialize;
 
-use crate::keys::LOCAL_PROVIDER;
+use crate::credentials::LOCAL_PROVIDER;
 use crate::openai_completions::ChatCompletions;
 use crate::protocol::read_error;
 

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use pi_ai_wire::codec;
-use pi_core::{ErrorKind, ExposeSecret, Model, ProviderError, Request, ResponseHead, SecretString};
+use pi_core::{ErrorKind, ExposeSecret, Model, ProviderError, Request, ResponseHead};
 use pi_http::Call;
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::credentials::Credential;
 
 /// One protocol: its codec, and where it wants the key.
 pub trait Protocol: Send + Sync + 'static {
@@ -54,11 +56,12 @@ pub enum KeyHeader {
 
 impl KeyHeader {
     /// The headers that carry keys. Who writes one by hand brings a key.
-    const NAMES: [&'static str; 4] = [
+    const NAMES: [&'static str; 5] = [
         "api-key",
         "authorization",
         "cf-aig-authorization",
         "x-api-key",
+        "x-goog-api-key",
     ];
 
     /// Returns the header that the service of a model wants.
@@ -75,11 +78,16 @@ impl KeyHeader {
         Self::NAMES.iter().any(|name| headers.contains_key(*name))
     }
 
-    /// Adds the key to a call.
-    pub(crate) fn add(self, call: Call, key: &SecretString) -> Call {
-        match self {
-            Self::Bearer(name) => call.with_header(name, format!("Bearer {}", key.expose_secret())),
-            Self::Plain(name) => call.with_header(name, key.expose_secret()),
+    /// Adds a credential to a call.
+    pub(crate) fn add(self, call: Call, credential: &Credential) -> Call {
+        match (self, credential) {
+            (_, Credential::Token(token)) => call.with_bearer(token),
+            (Self::Bearer(name), Credential::Key(key)) => {
+                call.with_header(name, format!("Bearer {}", key.expose_secret()))
+            }
+            (Self::Plain(name), Credential::Key(key)) => {
+                call.with_header(name, key.expose_secret())
+            }
         }
     }
 }

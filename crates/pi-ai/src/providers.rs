@@ -6,14 +6,14 @@ use std::sync::Arc;
 use pi_core::{AssistantStream, Provider, Request, Router};
 
 use crate::HttpClient;
+use crate::credentials::{Credentials, Source};
 use crate::http_provider::Settings;
-use crate::keys::{KeyResolver, Source};
 
 /// All providers that are built in, as one: each request goes to the one that speaks the
 /// [`api`](pi_core::Model::api) of its model. They share one HTTP client.
 ///
 /// There is no key for all of them, since that would give the key of one service to another; see
-/// [`with_key_resolver`](Self::with_key_resolver) and
+/// [`with_credentials`](Self::with_credentials) and
 /// [`StreamOptions::api_key`](pi_core::StreamOptions::api_key).
 ///
 /// # Examples
@@ -40,14 +40,14 @@ impl Providers {
     #[must_use]
     pub fn from_env() -> Self {
         let mut providers = Self::new();
-        providers.settings.keys.use_env = true;
+        providers.settings.sources.use_env = true;
         providers
     }
 
-    /// Sets where keys are looked up, by the name of the model's provider.
+    /// Sets where keys and tokens come from, by the name of the model's provider.
     #[must_use]
-    pub fn with_key_resolver(mut self, resolver: impl KeyResolver + 'static) -> Self {
-        self.settings.keys.source = Source::Resolver(Arc::new(resolver));
+    pub fn with_credentials(mut self, credentials: impl Credentials + 'static) -> Self {
+        self.settings.sources.source = Source::Application(Arc::new(credentials));
         self
     }
 
@@ -73,6 +73,16 @@ impl Providers {
         let router = router.with(
             pi_ai_wire::anthropic_messages::API,
             crate::Anthropic::from(self.settings.clone()),
+        );
+        #[cfg(feature = "google")]
+        let router = router.with(
+            pi_ai_wire::google_generative_ai::API,
+            crate::Google::from(self.settings.clone()),
+        );
+        #[cfg(feature = "mistral")]
+        let router = router.with(
+            pi_ai_wire::mistral_conversations::API,
+            crate::Mistral::from(self.settings.clone()),
         );
         #[cfg(feature = "openai")]
         let router = router

@@ -222,7 +222,7 @@ fn known(model: Model, key: Option<SecretString>, key_variable: Option<String>) 
     if let Some(key) = key {
         // It must not go to another provider.
         let owner = model.provider.clone();
-        providers = providers.with_key_resolver(move |provider: String| {
+        providers = providers.with_credentials(move |provider: String| {
             std::future::ready(Ok((provider == owner).then(|| key.clone())))
         });
     }

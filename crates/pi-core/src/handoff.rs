@@ -4,10 +4,13 @@
 //! model accepts, ids that the next service refuses, calls that were never answered. Everything
 //! that does not depend on one wire format is put right here, once for all codecs.
 
+mod report;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::mem;
 use std::sync::Arc;
 
+pub use self::report::{HandoffChange, HandoffEffect, HandoffReport, report};
 use crate::content::{AssistantContent, TextContent, UserContent};
 use crate::message::{AssistantMessage, Message, ToolResultMessage};
 use crate::model::Model;
@@ -55,11 +58,7 @@ pub fn for_target(
     id: impl Fn(&str, u32) -> String,
 ) -> Vec<Message> {
     let results = pair_results(messages);
-    let mut ids = Ids {
-        rule: id,
-        taken: HashSet::new(),
-        attempts: HashMap::new(),
-    };
+    let mut ids = Ids::new(id);
     let mut sent = Vec::with_capacity(messages.len());
     for (index, message) in messages.iter().enumerate() {
         match message {
@@ -75,7 +74,7 @@ pub fn for_target(
                 sent.push(Message::Assistant(adapt(reply, is_own, &new_ids)));
                 for (position, (call, id)) in reply.tool_calls().zip(new_ids).enumerate() {
                     let result = match results.get(&(index, position)) {
-                        Some(result) => with_id(result, id),
+                        Some((_, result)) => with_id(result, id),
                         None => no_result(id, &call.name, reply.timestamp),
                     };
                     sent.push(Message::ToolResult(result));
@@ -87,8 +86,9 @@ pub fn for_target(
     sent
 }
 
-/// The result of each answered call, by the index of its message and its place among the calls.
-type Results<'a> = HashMap<(usize, usize), &'a Arc<ToolResultMessage>>;
+/// The result of each answered call and the index of its message, by the index of the call's message
+/// and its place among the calls.
+type Results<'a> = HashMap<(usize, usize), (usize, &'a Arc<ToolResultMessage>)>;
 
 /// Finds the call of each result: the first one without result among the calls of that id in the
 /// last message that has the id.
@@ -120,7 +120,7 @@ fn pair_results(messages: &[Message]) -> Results<'_> {
                 if let Some(calls) = open.get_mut(result.tool_call_id.as_str())
                     && let Some(position) = calls.positions.pop_front()
                 {
-                    results.insert((calls.message, position), result);
+                    results.insert((calls.message, position), (index, result));
                 }
             }
             _ => {}
@@ -142,6 +142,14 @@ struct Ids<F> {
 }
 
 impl<F: Fn(&str, u32) -> String> Ids<F> {
+    fn new(rule: F) -> Self {
+        Self {
+            rule,
+            taken: HashSet::new(),
+            attempts: HashMap::new(),
+        }
+    }
+
     fn take(&mut self, original: &str, is_own: bool) -> String {
         let mut id = if is_own {
             original.to_owned()

@@ -47,7 +47,8 @@
 //! ```
 //!
 //! # Features
-//! - `schemars` (default): [`Tool`], whose parameter schema is derived from its argument type.
+//! - `schemars` (default): [`Tool`], whose parameter schema is derived from its argument type, and
+//!   [`ProviderExt::complete_as`], which asks for a value of a type.
 //! - `validation`: [`AgentTool::prepare`], validation and coercion of arguments by their schema. The
 //!   agent loop turns it on.
 
@@ -55,6 +56,7 @@ mod agent_event;
 mod agent_message;
 mod assembler;
 mod clock;
+mod complete;
 mod content;
 mod context;
 mod error;
@@ -68,6 +70,8 @@ mod progress;
 mod provider;
 mod sampling;
 mod stream;
+#[cfg(feature = "schemars")]
+mod structured;
 mod tagged;
 mod tool;
 #[cfg(feature = "schemars")]
@@ -83,6 +87,7 @@ pub use crate::agent_event::{AgentEvent, WithoutSnapshot};
 pub use crate::agent_message::{AgentMessage, CustomMessage, CustomMessageError};
 pub use crate::assembler::{Assembler, AssemblyError};
 pub use crate::clock::Clock;
+pub use crate::complete::ProviderExt;
 pub use crate::content::{
     AssistantContent, ImageContent, MessageContent, TextContent, ThinkingContent, ToolCall,
     UserContent, joined_text,
@@ -95,8 +100,8 @@ pub use crate::message::{
 };
 pub use crate::model::{CostTier, InputKind, Model, ModelCompat, ModelCost, ThinkingLevel};
 pub use crate::options::{
-    BoxFuture, CacheRetention, PayloadHook, ResponseHead, ResponseHook, StreamOptions,
-    ThinkingBudgets, Transport,
+    BoxFuture, CacheRetention, OutputSchema, PayloadHook, ResponseHead, ResponseHook,
+    StreamOptions, ThinkingBudgets, Transport,
 };
 pub use crate::progress::{ProgressReceiver, ProgressSender, progress_channel};
 pub use crate::provider::{Provider, Router};
@@ -104,6 +109,8 @@ pub use crate::sampling::{
     ConstrainedSampling, Grammar, GrammarVariants, StrictSchema, Strictness,
 };
 pub use crate::stream::{AssistantStream, EventSource, Progress};
+#[cfg(feature = "schemars")]
+pub use crate::structured::{Structured, StructuredError};
 pub use crate::tagged::Extra;
 pub use crate::tool::{
     AgentTool, DynTool, PreparedCall, Replay, ToolContext, ToolError, ToolExecutionMode, ToolOutput,

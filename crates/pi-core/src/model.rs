@@ -165,9 +165,12 @@ impl Model {
         }
     }
 
-    /// Works out what `usage` costs at this model's prices and writes it into `usage.cost`.
+    /// Works out what `usage` costs at this model's prices and writes it into `usage.cost`; what the
+    /// provider reports stays.
     pub fn price(&self, usage: &mut Usage) {
+        let reported = usage.cost.reported;
         usage.cost = self.cost.of(usage);
+        usage.cost.reported = reported;
     }
 }
 
@@ -184,6 +187,10 @@ pub struct ModelCost {
     pub cache_read: f64,
     /// Tokens written to the cache.
     pub cache_write: f64,
+    /// Tokens written to the cache for an hour; twice the price of input when absent, which is
+    /// Anthropic's price.
+    #[serde(rename = "cacheWrite1h", skip_serializing_if = "Option::is_none")]
+    pub cache_write_1h: Option<f64>,
     /// Other prices for long requests, in the order of their thresholds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tiers: Vec<CostTier>,
@@ -221,13 +228,18 @@ impl ModelCost {
             Some(tier) => (tier.input, tier.output, tier.cache_read, tier.cache_write),
             None => (self.input, self.output, self.cache_read, self.cache_write),
         };
+        let long = usage.cache_write_1h.min(usage.cache_write);
         let mut cost = Cost {
             input: dollars(input, usage.input),
             output: dollars(output, usage.output),
             cache_read: dollars(cache_read, usage.cache_read),
-            cache_write: dollars(cache_write, usage.cache_write),
-            total: 0.0,
+            cache_write: dollars(cache_write, usage.cache_write.saturating_sub(long)),
+            ..Cost::default()
         };
+        if long > 0 {
+            let price = self.cache_write_1h.unwrap_or(2.0 * input);
+            cost.cache_write += dollars(price, long);
+        }
         cost.total = cost.input + cost.output + cost.cache_read + cost.cache_write;
         cost
     }

@@ -57,6 +57,32 @@ pub struct ThinkingBudgets {
     pub high: Option<u64>,
 }
 
+/// What a reply must be: a JSON value that fits a schema.
+///
+/// Where the service can be held to a schema, the reply's text is the value. Elsewhere the model is
+/// told to call a tool of this name, whose arguments are the value; no such tool needs to exist. In
+/// both cases the value should be checked: not every service keeps its word.
+/// [`ProviderExt::complete_as`](crate::ProviderExt::complete_as) does all of that.
+#[derive(Debug, Clone, PartialEq, Deserialize, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct OutputSchema {
+    /// The name of the value, and of the tool: letters, digits, `_` and `-`, at most 64.
+    pub name: String,
+    /// The JSON Schema of the value, which must be an object.
+    pub schema: Value,
+}
+
+impl OutputSchema {
+    /// Creates a value.
+    pub fn new(name: impl Into<String>, schema: Value) -> Self {
+        Self {
+            name: name.into(),
+            schema,
+        }
+    }
+}
+
 /// Options of one request. All are optional; the default asks for nothing special.
 ///
 /// It can be read from JSON as upstream spells it; it cannot be written, since it holds a key.
@@ -89,6 +115,8 @@ pub struct StreamOptions {
     pub max_retry_delay_ms: Option<u64>,
     /// Which tool the model must use, in the provider's own form.
     pub tool_choice: Option<Value>,
+    /// What the reply must be, in place of free text.
+    pub output: Option<OutputSchema>,
     /// Sees, and may replace, the request's body before it is sent.
     #[serde(skip)]
     pub on_payload: Option<PayloadHook>,

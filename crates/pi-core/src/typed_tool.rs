@@ -100,7 +100,7 @@ struct Typed<T>(T);
 
 impl<T: Tool> DynTool for Typed<T> {
     fn definition(&self) -> ToolDefinition {
-        let parameters = argument_schema::<T::Args>();
+        let parameters = schema_for_model::<T::Args>();
         let mut definition = ToolDefinition::new(T::NAME, T::DESCRIPTION, parameters);
         definition.constrained_sampling = self.0.constrained_sampling();
         definition
@@ -143,8 +143,8 @@ impl<T: Tool> DynTool for Typed<T> {
     }
 }
 
-/// Returns the JSON Schema of an argument type, without what is of no use to a model.
-fn argument_schema<A: schemars::JsonSchema>() -> Value {
+/// Returns the JSON Schema of a type, without what is of no use to a model.
+pub(crate) fn schema_for_model<A: schemars::JsonSchema>() -> Value {
     let mut settings = schemars::generate::SchemaSettings::draft2020_12();
     settings.meta_schema = None;
     let mut schema = settings

@@ -24,6 +24,13 @@ pub struct Usage {
     /// Input tokens written to the provider's cache.
     #[serde(deserialize_with = "token_count")]
     pub cache_write: u64,
+    /// Those of `cache_write` that are kept for an hour, at services that price them apart.
+    #[serde(
+        rename = "cacheWrite1h",
+        deserialize_with = "token_count",
+        skip_serializing_if = "is_zero"
+    )]
+    pub cache_write_1h: u64,
     /// All tokens of the request and the reply.
     #[serde(deserialize_with = "token_count")]
     pub total_tokens: u64,
@@ -58,7 +65,10 @@ impl Usage {
         self.output = self.output.saturating_add(other.output);
         self.cache_read = self.cache_read.saturating_add(other.cache_read);
         self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.cache_write_1h = self.cache_write_1h.saturating_add(other.cache_write_1h);
         self.total_tokens = self.total_tokens.saturating_add(other.total_tokens);
+        let is_reported = self.cost.reported.is_some() || other.cost.reported.is_some();
+        self.cost.reported = is_reported.then(|| self.cost.usd() + other.cost.usd());
         self.cost.input += other.cost.input;
         self.cost.output += other.cost.output;
         self.cost.cache_read += other.cost.cache_read;
@@ -80,8 +90,28 @@ pub struct Cost {
     pub cache_read: f64,
     /// Of tokens written to the cache.
     pub cache_write: f64,
-    /// Of everything.
+    /// Of everything, by the prices of the model.
     pub total: f64,
+    /// Of everything, as the provider reports it. Few do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reported: Option<f64>,
+}
+
+impl Cost {
+    /// Returns what was charged, as far as that is known: what the provider reports, else the total
+    /// by the prices of the model.
+    #[must_use]
+    pub fn usd(&self) -> f64 {
+        self.reported.unwrap_or(self.total)
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Reads a token count; negative, fractional and null counts become the nearest count.

@@ -113,6 +113,19 @@ pub trait CallSource: Send {
     /// # Cancel safety
     /// Dropping the future drops the source too.
     fn call(&mut self) -> BoxFuture<'_, Result<Call, ProviderError>>;
+
+    /// Takes note that the credential of the last call was refused with status 401, and tells whether
+    /// the next call has another one; false by default. It is then made at once, besides the retries.
+    /// This is asked at most once.
+    ///
+    /// # Errors
+    /// If looking for another credential fails; the stream ends in this error.
+    ///
+    /// # Cancel safety
+    /// Dropping the future drops the source too.
+    fn renew(&mut self) -> BoxFuture<'_, Result<bool, ProviderError>> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
 }
 
 impl CallSource for Call {

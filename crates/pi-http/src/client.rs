@@ -117,6 +117,9 @@ impl HttpClient {
             let failure = self.refused(answer, Vec::new(), read_error).await;
             return Err(failure.error);
         }
+        if let Some(error) = answer.compressed() {
+            return Err(self.complete(error, &answer));
+        }
         let (limit, socket) = (self.shared.limits.event_bytes, self.shared.timeouts.socket);
         let mut read = Vec::new();
         let reading = self
@@ -179,7 +182,7 @@ impl HttpClient {
         let reading = answer.body.read_to(&mut read, limit);
         let _ = self.within(self.shared.timeouts.socket, reading).await;
         read.truncate(limit);
-        let error = match answer.redirect() {
+        let error = match answer.redirect().or_else(|| answer.proxy_refusal()) {
             Some(error) => error,
             None => read_error(&answer.head, &read),
         };
@@ -192,7 +195,7 @@ impl HttpClient {
     }
 
     /// Adds what the head of the answer says to an error.
-    fn complete(&self, mut error: ProviderError, answer: &Answer) -> ProviderError {
+    pub(crate) fn complete(&self, mut error: ProviderError, answer: &Answer) -> ProviderError {
         if error.status().is_none() && !answer.is_success() {
             error = error.with_status(answer.head.status);
         }
@@ -381,6 +384,26 @@ impl Answer {
              address"
         );
         Some(ProviderError::new(ErrorKind::InvalidRequest, text))
+    }
+}
+
+impl Answer {
+    /// Returns the error of a proxy that wants to know who asks; only proxies answer so.
+    fn proxy_refusal(&self) -> Option<ProviderError> {
+        let text = "the proxy wants a user name and a password: put them into the proxy's address";
+        (self.head.status == 407).then(|| ProviderError::new(ErrorKind::Proxy, text))
+    }
+
+    /// Returns the error of a body that is compressed. Nobody asked for that: events would wait in the
+    /// compressor, and a small body could become a large one.
+    pub(crate) fn compressed(&self) -> Option<ProviderError> {
+        let encoding = self.head.headers.get("content-encoding")?;
+        let is_plain = |part: &str| matches!(part.trim(), "" | "identity");
+        if encoding.split(',').all(is_plain) {
+            return None;
+        }
+        let text = format!("the answer is compressed (content-encoding: {encoding}), unasked");
+        Some(ProviderError::new(ErrorKind::Protocol, text).with_retryable(false))
     }
 }
 

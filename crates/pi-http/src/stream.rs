@@ -114,6 +114,8 @@ pub struct EventStream<D> {
     /// When the first attempt began, by the clock.
     began: Option<Duration>,
     retries: u32,
+    /// Another credential was asked for.
+    has_renewed: bool,
     has_started: bool,
 }
 
@@ -128,6 +130,8 @@ enum State {
     Reading(Box<Reading>),
     /// Reading the document that came in place of an event stream.
     Refused(BoxFuture<'static, Failure>),
+    /// Looking for another credential in place of one that was refused.
+    Renewing(Renewing, Failure),
     /// Waiting to ask again.
     Waiting(BoxFuture<'static, ()>),
     /// The closing event is in the queue or was returned.
@@ -136,6 +140,9 @@ enum State {
 
 /// Makes a call, and gives back the source of calls.
 type Preparing = BoxFuture<'static, (Box<dyn CallSource>, Result<Call, ProviderError>)>;
+
+/// Tells whether there is another credential, and gives back the source of calls.
+type Renewing = BoxFuture<'static, (Box<dyn CallSource>, Result<bool, ProviderError>)>;
 
 struct Reading {
     answer: Answer,
@@ -168,6 +175,7 @@ impl<D: Decoder> EventStream<D> {
             state: State::Idle,
             began: None,
             retries: 0,
+            has_renewed: false,
             has_started: false,
         }
     }
@@ -191,6 +199,11 @@ impl<D: Decoder> EventStream<D> {
             State::Refused(refused) => {
                 let failure = ready!(refused.as_mut().poll(cx));
                 self.attempt_failed(failure);
+            }
+            State::Renewing(renewing, _) => {
+                let (calls, renewed) = ready!(renewing.as_mut().poll(cx));
+                self.exchange.calls = Some(calls);
+                self.renewed(renewed);
             }
             State::Waiting(wait) => {
                 ready!(wait.as_mut().poll(cx));
@@ -325,16 +338,45 @@ impl<D: Decoder> EventStream<D> {
 
     /// Waits to ask again, or ends the stream. Nothing of the reply has been shown but its `Start`.
     fn attempt_failed(&mut self, failure: Failure) {
+        if failure.error.status() == Some(401)
+            && !self.has_renewed
+            && let Some(mut calls) = self.exchange.calls.take()
+        {
+            self.has_renewed = true;
+            let renewing = Box::pin(async move {
+                let renewed = calls.renew().await;
+                (calls, renewed)
+            });
+            self.state = State::Renewing(renewing, failure);
+            return;
+        }
         let (made, cap) = (self.retries, self.exchange.max_retry_delay);
         match self.client.retries().next(failure, made, cap) {
             Next::Fail(error) => self.fail(error),
             Next::Wait(wait) => {
                 self.retries += 1;
-                self.decoder = (self.exchange.new_decoder)();
-                self.sse = framer(&self.client);
+                self.start_over();
                 self.state = State::Waiting(self.client.clock().sleep(wait));
             }
         }
+    }
+
+    /// Asks again with another credential, if there is one.
+    fn renewed(&mut self, renewed: Result<bool, ProviderError>) {
+        let State::Renewing(_, failure) = std::mem::replace(&mut self.state, State::Idle) else {
+            return;
+        };
+        match renewed {
+            Ok(true) => self.start_over(),
+            Ok(false) => self.attempt_failed(failure),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Forgets what the last attempt left behind.
+    fn start_over(&mut self) {
+        self.decoder = (self.exchange.new_decoder)();
+        self.sse = framer(&self.client);
     }
 
     /// Lets go of the connection and puts the closing event behind those that are still queued.
@@ -438,6 +480,7 @@ impl<D> fmt::Debug for EventStream<D> {
             State::Opening(_) => "opening",
             State::Reading(_) => "reading",
             State::Refused(_) => "refused",
+            State::Renewing(..) => "renewing",
             State::Waiting(_) => "waiting",
             State::Ended => "ended",
         };
@@ -469,9 +512,12 @@ async fn ask(
                 .with_source(error)
             })?;
     }
-    match answer.is_success() {
-        true => Ok(answer),
-        false => Err(client.refused(answer, Vec::new(), read_error).await),
+    if !answer.is_success() {
+        return Err(client.refused(answer, Vec::new(), read_error).await);
+    }
+    match answer.compressed() {
+        Some(error) => Err(client.complete(error, &answer).into()),
+        None => Ok(answer),
     }
 }
 

@@ -8,6 +8,8 @@
 //! ```text
 //! ScriptedProvider -> (the agent under test) -> Recorder -> assert_transcript!
 //!                                                        -> grammar::check
+//!
+//! conformance::Subject (a provider of one's own) -> conformance::run -> Report
 //! ```
 //!
 //! It does not talk to a model, and it is no mock of HTTP: a test of a provider's own wire needs a
@@ -38,12 +40,15 @@
 //! With an agent the recorder is a subscriber: `agent.subscribe(recorder.listener())`, see
 //! [`Recorder`].
 //!
+//! Whoever writes a provider runs the suite of [`conformance`] on it.
+//!
 //! # Features
 //! - `insta`: [`assert_transcript!`] goes through insta, so that `cargo insta review` works, and
 //!   without an expected text it compares with a snapshot file.
 
 mod assert;
 mod clock;
+pub mod conformance;
 mod difference;
 mod executor;
 mod gate;

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::compat::Compat;
 use super::messages::{CacheControl, WireMessage, wire_messages};
 use super::thinking::{Plan, WireThinking};
+use crate::{ids, output};
 
 /// The most characters of a call's id that the API takes.
 const MAX_ID_CHARS: usize = 64;
@@ -23,6 +24,8 @@ pub struct RequestBody<'a> {
     compat: Compat,
     /// What the model may see of the conversation.
     messages: Vec<Message>,
+    /// The tool that takes the value which is asked for.
+    output: Option<ToolDefinition>,
 }
 
 /// Makes the body of a request, which asks for a stream.
@@ -31,28 +34,20 @@ pub struct RequestBody<'a> {
 /// from `options.extra`: where `reasoning` is absent, `thinkingEnabled` with `thinkingBudgetTokens` or
 /// `effort`; `thinkingEnabled: null` leaves it to the model. `tool_choice` may be just the type, such
 /// as `"any"`.
+///
+/// Output that must fit a schema is asked for as the call of a tool. The API takes no forced tool while
+/// the model thinks, so that it is then free not to call it.
 #[must_use]
 pub fn body(request: &Request) -> RequestBody<'_> {
-    let messages = handoff::for_target(&request.context.messages, &request.model, call_id);
+    let messages = handoff::for_target(&request.context.messages, &request.model, |id, attempt| {
+        ids::restricted(id, attempt, MAX_ID_CHARS)
+    });
     RequestBody {
         request,
         compat: Compat::resolve(&request.model),
         messages,
+        output: output::tool(request),
     }
-}
-
-/// Returns a call's id as the API takes it; later attempts differ by their end.
-fn call_id(id: &str, attempt: u32) -> String {
-    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let suffix = match attempt {
-        0 => String::new(),
-        _ => format!("_{attempt}"),
-    };
-    let head = id
-        .chars()
-        .map(|c| if is_allowed(c) { c } else { '_' })
-        .take(MAX_ID_CHARS.saturating_sub(suffix.len()));
-    head.collect::<String>() + &suffix
 }
 
 impl Serialize for RequestBody<'_> {
@@ -70,7 +65,6 @@ impl RequestBody<'_> {
         let cache = self.cache();
         let plan = Plan::of(request, compat);
         let takes_temperature = compat.supports_temperature && !plan.is_thinking;
-        let tools = request.context.tools.as_ref();
         WireRequest {
             model: &request.model.id,
             messages: wire_messages(request, compat, &self.messages, cache),
@@ -78,15 +72,30 @@ impl RequestBody<'_> {
             stream: true,
             system: self.system(cache),
             temperature: options.temperature.filter(|_| takes_temperature),
-            tools: tools.map(|tools| tools.iter().map(|tool| WireTool::new(tool)).collect()),
+            tools: self.tools(),
             thinking: plan.thinking,
             output_config: plan.effort.map(|effort| OutputConfig { effort }),
             metadata: options.metadata.as_ref().and_then(|metadata| {
                 let user_id = metadata.get("user_id")?.as_str()?;
                 Some(Metadata { user_id })
             }),
-            tool_choice: options.tool_choice.as_ref().and_then(ToolChoice::of),
+            tool_choice: match &self.output {
+                Some(tool) if !plan.is_thinking => Some(ToolChoice::Tool {
+                    r#type: "tool",
+                    name: &tool.name,
+                }),
+                _ => options.tool_choice.as_ref().and_then(ToolChoice::of),
+            },
         }
+    }
+
+    fn tools(&self) -> Option<Vec<WireTool<'_>>> {
+        let tools = self.request.context.tools.as_deref();
+        if tools.is_none() && self.output.is_none() {
+            return None;
+        }
+        let tools = tools.unwrap_or_default().iter().map(|tool| &**tool);
+        Some(tools.chain(&self.output).map(WireTool::new).collect())
     }
 
     /// Returns the mark of the places up to which the prompt is to be cached.
@@ -155,6 +164,7 @@ struct Metadata<'a> {
 #[serde(untagged)]
 enum ToolChoice<'a> {
     Type { r#type: &'a str },
+    Tool { r#type: &'static str, name: &'a str },
     Own(&'a Value),
 }
 

@@ -3,7 +3,7 @@
 use pi_core::{Model, Usage};
 use serde::Deserialize;
 
-use crate::read::Count;
+use crate::read::{Count, Dollars};
 
 /// The `usage` of an event. Its numbers are totals of the reply so far; what is missing or `null`
 /// is as it was.
@@ -15,6 +15,8 @@ pub(super) struct WireUsage {
     cache_read_input_tokens: Option<Count>,
     cache_creation_input_tokens: Option<Count>,
     cache_creation: Option<CacheCreation>,
+    /// What a gateway charges, in US dollars.
+    cost: Option<Dollars>,
 }
 
 /// What was written to the cache, by how long it is kept. Some gateways give nothing else.
@@ -32,12 +34,18 @@ impl WireUsage {
         let written = self
             .cache_creation_input_tokens
             .or(self.cache_creation.map(CacheCreation::total));
+        let long = self
+            .cache_creation
+            .map(|written| written.ephemeral_1h_input_tokens);
+        let (long, reported) = (of(long, usage.cache_write_1h), usage.cost.reported);
         *usage = Usage::new(
             of(self.input_tokens, usage.input),
             of(self.output_tokens, usage.output),
             of(self.cache_read_input_tokens, usage.cache_read),
             of(written, usage.cache_write),
         );
+        usage.cache_write_1h = long.min(usage.cache_write);
+        usage.cost.reported = self.cost.and_then(|cost| cost.0).or(reported);
         model.price(usage);
     }
 }

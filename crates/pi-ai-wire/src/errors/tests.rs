@@ -1,3 +1,5 @@
+use pi_core::{Model, Usage};
+
 use super::*;
 
 #[test]
@@ -171,4 +173,39 @@ fn an_error_inside_a_stream_tells_its_status_by_a_number() {
         stream_error(&"model crashed".into()).message(),
         "\"model crashed\""
     );
+}
+
+#[test]
+fn a_conversation_that_became_too_long_is_known_by_kind_by_text_and_by_usage() {
+    let failed = |text: &str| {
+        let mut reply = AssistantMessage::empty(&Model::default(), 0);
+        reply.stop_reason = StopReason::Error;
+        reply.error_message = Some(text.to_owned());
+        reply
+    };
+    for (text, expected) in [
+        (
+            "400 prompt is too long: 210000 tokens > 200000 maximum",
+            true,
+        ),
+        ("413 status code (no body)", true),
+        ("400 status code (no body)", true),
+        ("400 no such model", false),
+        ("429 too many tokens per minute", false),
+        ("", false),
+    ] {
+        assert_eq!(is_context_overflow(&failed(text), 0), expected, "{text}");
+    }
+    let mut typed = failed("whatever");
+    let error = ProviderError::new(ErrorKind::ContextOverflow, "whatever");
+    typed.error_info = Some(Box::new(error.info().clone()));
+    assert!(is_context_overflow(&typed, 0));
+
+    let mut reply = AssistantMessage::empty(&Model::default(), 0);
+    reply.usage = Usage::new(900, 500, 90, 10);
+    assert!(!is_context_overflow(&reply, 1_000));
+    reply.usage.cache_write += 1;
+    assert!(is_context_overflow(&reply, 1_000));
+    reply.stop_reason = StopReason::Aborted;
+    assert!(!is_context_overflow(&reply, 1_000));
 }

@@ -4,15 +4,13 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use pi_core::{AssistantEvent, ErrorKind, Model, Progress, ProviderError, StopReason, Usage};
-use serde_json::Value;
+use pi_core::{AssistantEvent, Model, Progress, ProviderError, Usage};
 use serde_json::value::RawValue;
 
-use super::calls::Calls;
-use super::chunk::{CallDelta, Choice, Chunk, Delta, ReasoningDetail};
+use super::chunk::{Choice, Chunk, Delta, ReasoningDetail};
+use crate::chat::{self, CallDelta, Calls, Finish, Open, Reason};
 use crate::codec::{self, End, ReplyDecoder, Step};
-use crate::errors::{classify, stream_error};
-use crate::json;
+use crate::{ids, json};
 
 /// Turns the frames of one response into events.
 ///
@@ -35,28 +33,13 @@ pub struct Reply {
     response_id: Option<String>,
     usage: Usage,
     finish: Finish,
+    has_usage_chunk: bool,
     /// The block of text or reasoning that is being added to.
     open: Option<Open>,
     next_block: usize,
     calls: Calls,
     /// Reasoning comes in a field of its own, so that `reasoning_details` repeat it.
     has_reasoning_field: bool,
-}
-
-/// What is known about the end of the reply.
-#[derive(Debug, Default)]
-struct Finish {
-    has_reason: bool,
-    is_length: bool,
-    /// The first finish reason that tells of a failure.
-    failure: Option<String>,
-    has_usage_chunk: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Open {
-    Text(usize),
-    Thinking(usize),
 }
 
 impl Reply {
@@ -69,7 +52,7 @@ impl Reply {
             self.response_id = Some(chunk.id.0.into_owned());
         }
         let choice = chunk.choices.0;
-        self.finish.has_usage_chunk |= chunk.usage.is_some() && choice.is_none();
+        self.has_usage_chunk |= chunk.usage.is_some() && choice.is_none();
         let usage = chunk
             .usage
             .or_else(|| choice.as_ref().and_then(|choice| choice.usage))
@@ -77,8 +60,8 @@ impl Reply {
         if let Some(usage) = usage {
             self.usage = usage.to_usage(&self.model);
         }
-        if let Some(error) = chunk.error.filter(|error| !is_falsy(error)) {
-            return Err(provider_error(error.get()));
+        if let Some(error) = chunk.error.and_then(chat::chunk_error) {
+            return Err(error);
         }
         if let Some(choice) = choice {
             self.choice(choice, events);
@@ -88,7 +71,11 @@ impl Reply {
 
     fn choice(&mut self, choice: Choice<'_>, events: &mut VecDeque<AssistantEvent>) {
         if !choice.finish_reason.is_empty() {
-            self.finish.note(&choice.finish_reason);
+            self.finish.note(match &*choice.finish_reason {
+                "stop" | "end" | "tool_calls" | "function_call" => Reason::Complete,
+                "length" => Reason::Length,
+                reason => Reason::Failure(reason),
+            });
         }
         let Some(mut delta) = choice.delta else {
             return;
@@ -143,7 +130,7 @@ impl Reply {
             let detail: ReasoningDetail<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
             match &*detail.r#type {
                 "reasoning.encrypted" if !detail.id.is_empty() && !detail.data.is_empty() => {
-                    self.calls.sign(&detail.id, compact(raw));
+                    self.calls.sign(&detail.id, json::compact(raw.get()));
                 }
                 "reasoning.text" if !self.has_reasoning_field && !detail.text.is_empty() => {
                     self.thinking(detail.text.0, None, events);
@@ -208,34 +195,6 @@ impl Reply {
     }
 }
 
-impl Finish {
-    fn note(&mut self, reason: &str) {
-        self.has_reason = true;
-        match reason {
-            "stop" | "end" | "tool_calls" | "function_call" => {}
-            "length" => self.is_length = true,
-            _ => {
-                self.failure.get_or_insert_with(|| reason.to_owned());
-            }
-        }
-    }
-}
-
-impl Open {
-    fn index(self) -> usize {
-        match self {
-            Self::Text(index) | Self::Thinking(index) => index,
-        }
-    }
-
-    fn end(self) -> AssistantEvent {
-        match self {
-            Self::Text(content_index) => codec::text_end(content_index),
-            Self::Thinking(content_index) => codec::thinking_end(content_index, None),
-        }
-    }
-}
-
 impl codec::Reply for Reply {
     fn new(model: Arc<Model>) -> Self {
         Self {
@@ -243,9 +202,10 @@ impl codec::Reply for Reply {
             response_id: None,
             usage: Usage::default(),
             finish: Finish::default(),
+            has_usage_chunk: false,
             open: None,
             next_block: 0,
-            calls: Calls::default(),
+            calls: Calls::new(new_id),
             has_reasoning_field: false,
         }
     }
@@ -264,7 +224,7 @@ impl codec::Reply for Reply {
         };
         let is_error = name == "error" || &*chunk.object == "error";
         if is_error && chunk.error.is_none() {
-            return Err(provider_error(data));
+            return Err(chat::error_of(data));
         }
         self.chunk(chunk, events)?;
         Ok(Step::More)
@@ -276,7 +236,7 @@ impl codec::Reply for Reply {
         events: &mut VecDeque<AssistantEvent>,
     ) -> Result<(), ProviderError> {
         let is_done = end == End::Marker;
-        let is_complete = self.finish.has_reason || (is_done && self.finish.has_usage_chunk);
+        let is_complete = self.finish.has_reason() || (is_done && self.has_usage_chunk);
         if !is_complete {
             return Err(match self.next_block > 0 {
                 true => codec::cut(end),
@@ -288,14 +248,7 @@ impl codec::Reply for Reply {
         ends.extend(self.open.take().map(|open| (open.index(), open.end())));
         ends.sort_by_key(|(index, _)| *index);
         events.extend(ends.into_iter().map(|(_, event)| event));
-        if let Some(reason) = &self.finish.failure {
-            return Err(finish_error(reason));
-        }
-        let reason = match () {
-            () if self.finish.is_length => StopReason::Length,
-            () if self.calls.is_empty() => StopReason::Stop,
-            () => StopReason::ToolUse,
-        };
+        let reason = self.finish.stop_reason(!self.calls.is_empty())?;
         events.push_back(AssistantEvent::Done {
             reason,
             usage: self.usage.clone(),
@@ -309,28 +262,10 @@ impl codec::Reply for Reply {
     }
 }
 
-/// Returns true for what JavaScript clients take for no error.
-fn is_falsy(error: &RawValue) -> bool {
-    matches!(error.get(), "false" | "0" | "\"\"")
-}
-
-fn provider_error(error: &str) -> ProviderError {
-    match serde_json::from_str::<Value>(error) {
-        Ok(error) => stream_error(&error),
-        Err(_) => ProviderError::new(ErrorKind::Server, "the provider reported an error"),
-    }
-}
-
-fn finish_error(reason: &str) -> ProviderError {
-    let kind = classify(None, &[reason], "");
-    ProviderError::new(kind, format!("Provider finish_reason: {reason}"))
-}
-
-/// Writes a JSON text without white space, as it is stored.
-fn compact(raw: &RawValue) -> String {
-    match serde_json::from_str::<Value>(raw.get()) {
-        Ok(value) => value.to_string(),
-        Err(_) => raw.get().to_owned(),
+fn new_id(given: &str, seed: &str, number: usize) -> String {
+    match given {
+        "" => ids::invented(seed, number),
+        given => format!("{given}_{number}"),
     }
 }
 

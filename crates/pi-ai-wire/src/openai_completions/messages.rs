@@ -4,12 +4,13 @@ use pi_core::{
     AssistantContent, AssistantMessage, CacheRetention, ImageContent, Message, MessageContent,
     Request, ToolCall, ToolResultMessage, UserContent,
 };
-use serde::ser::{Error, SerializeMap};
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::chunk::REASONING_FIELDS;
 use super::compat::Compat;
+use crate::chat::{DataUrl, WireCall};
 use crate::joined::{Joined, not_blank};
 
 /// What stands between tool results and a user message where a service wants something there.
@@ -338,17 +339,6 @@ impl<'a> Part<'a> {
     }
 }
 
-pub(super) struct DataUrl<'a>(&'a ImageContent);
-
-impl Serialize for DataUrl<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let ImageContent {
-            mime_type, data, ..
-        } = self.0;
-        serializer.collect_str(&format_args!("data:{mime_type};base64,{data}"))
-    }
-}
-
 /// Reasoning on its way back, in the field that it came in.
 #[derive(Default)]
 pub(super) struct Reasoning<'a> {
@@ -400,44 +390,6 @@ impl<'a> WireReply<'a> {
             reasoning_details: Vec::new(),
         }
     }
-}
-
-#[derive(Serialize)]
-struct WireCall<'a> {
-    id: &'a str,
-    r#type: &'static str,
-    function: WireFunction<'a>,
-}
-
-#[derive(Serialize)]
-struct WireFunction<'a> {
-    name: &'a str,
-    #[serde(serialize_with = "as_json_text")]
-    arguments: &'a serde_json::Map<String, serde_json::Value>,
-}
-
-impl<'a> WireCall<'a> {
-    fn new(call: &'a ToolCall) -> Self {
-        let ToolCall {
-            id,
-            name,
-            arguments,
-            ..
-        } = call;
-        Self {
-            id,
-            r#type: "function",
-            function: WireFunction { name, arguments },
-        }
-    }
-}
-
-fn as_json_text<S: Serializer>(
-    arguments: &serde_json::Map<String, serde_json::Value>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let text = serde_json::to_string(arguments).map_err(S::Error::custom)?;
-    serializer.serialize_str(&text)
 }
 
 /// Returns the encrypted reasoning that came with a call.

@@ -20,14 +20,12 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
-mod calls;
 mod chunk;
 mod compat;
 mod decode;
 mod endpoint;
 mod messages;
 mod request;
-mod usage;
 
 pub use self::compat::{Compat, MaxTokensField, ThinkingFormat};
 pub use self::decode::{Decoder, Reply};

@@ -2,16 +2,14 @@
 
 use std::borrow::Cow;
 
-use pi_core::{Message, Model, Request, ThinkingLevel, ToolDefinition, handoff};
+use pi_core::{Message, Model, Request, ThinkingLevel, handoff};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::compat::{Compat, MaxTokensField, ThinkingFormat};
 use super::messages::{WireMessage, wire_messages};
+use crate::chat::{WireTool, max_tokens};
 use crate::levels;
-
-/// The most tokens of a reply that are asked for unless the options say more.
-const DEFAULT_MAX_TOKENS: u64 = 32_000;
 
 /// The most characters of a call's id that OpenAI takes.
 const MAX_ID_CHARS: usize = 40;
@@ -130,13 +128,6 @@ fn has_calls(message: &Message) -> bool {
     }
 }
 
-fn max_tokens(request: &Request) -> Option<u64> {
-    let of_model = request.model.max_tokens.min(DEFAULT_MAX_TOKENS);
-    let asked = request.options.max_tokens.filter(|tokens| *tokens > 0);
-    // A model without a known limit gets no limit.
-    Some(asked.unwrap_or(of_model)).filter(|tokens| *tokens > 0)
-}
-
 #[derive(Serialize)]
 struct WireRequest<'a> {
     model: &'a str,
@@ -167,41 +158,6 @@ struct WireRequest<'a> {
 #[derive(Serialize)]
 struct WireStreamOptions {
     include_usage: bool,
-}
-
-#[derive(Serialize)]
-struct WireTool<'a> {
-    r#type: &'static str,
-    function: WireFunction<'a>,
-}
-
-#[derive(Serialize)]
-struct WireFunction<'a> {
-    name: &'a str,
-    description: &'a str,
-    parameters: &'a Value,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    strict: Option<bool>,
-}
-
-impl<'a> WireTool<'a> {
-    fn new(tool: &'a ToolDefinition, strict: Option<bool>) -> Self {
-        let ToolDefinition {
-            name,
-            description,
-            parameters,
-            ..
-        } = tool;
-        Self {
-            r#type: "function",
-            function: WireFunction {
-                name,
-                description,
-                parameters,
-                strict,
-            },
-        }
-    }
 }
 
 /// The fields that ask for thinking; at most one is there.

@@ -7,13 +7,13 @@ use pi_core::{
     AssistantContent, AssistantMessage, ImageContent, Message, MessageContent, Model, Request,
     TextContent, ToolCall, ToolResultMessage, UserContent,
 };
-use serde::ser::Error;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::ids::{self, Unique};
 use super::tools::{GRAMMAR_INPUT, has_grammar};
+use crate::chat::{DataUrl, as_json_text};
 use crate::joined::Joined;
 
 /// What a result without text says.
@@ -90,8 +90,7 @@ pub(super) enum Part<'a> {
     },
     InputImage {
         detail: &'static str,
-        #[serde(serialize_with = "as_data_url")]
-        image_url: &'a ImageContent,
+        image_url: DataUrl<'a>,
     },
 }
 
@@ -345,10 +344,10 @@ impl<'a> Part<'a> {
         Self::InputText { text }
     }
 
-    fn image(image_url: &'a ImageContent) -> Self {
+    fn image(image: &'a ImageContent) -> Self {
         Self::InputImage {
             detail: "auto",
-            image_url,
+            image_url: DataUrl(image),
         }
     }
 }
@@ -373,19 +372,4 @@ impl Signature {
             },
         }
     }
-}
-
-fn as_json_text<S: Serializer>(
-    arguments: &Map<String, Value>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let text = serde_json::to_string(arguments).map_err(S::Error::custom)?;
-    serializer.serialize_str(&text)
-}
-
-fn as_data_url<S: Serializer>(image: &ImageContent, serializer: S) -> Result<S::Ok, S::Error> {
-    let ImageContent {
-        mime_type, data, ..
-    } = image;
-    serializer.collect_str(&format_args!("data:{mime_type};base64,{data}"))
 }

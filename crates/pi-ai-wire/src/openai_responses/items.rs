@@ -335,7 +335,7 @@ impl Block {
                 events.push_back(AssistantEvent::ThinkingEnd {
                     content_index,
                     content: self.shown.replacement(&whole),
-                    content_signature: raw().map(|raw| json::repaired(raw.get()).into_owned()),
+                    content_signature: raw().map(|raw| json::compact(raw.get())),
                     redacted: false,
                 });
             }

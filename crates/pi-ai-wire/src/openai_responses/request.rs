@@ -10,9 +10,8 @@ use super::ids::{cache_key, call_id};
 use super::input::{WireItem, wire_items};
 use super::reasoning::Plan;
 use super::tools::{ToolChoice, WireTool};
-
-/// The most tokens of a reply that are asked for unless the options say more.
-const DEFAULT_MAX_TOKENS: u64 = 32_000;
+use crate::chat::max_tokens;
+use crate::sampling::WireSchema;
 
 /// The body of a request. Serialize it, or turn it into a value with `serde_json::to_value`.
 ///
@@ -86,6 +85,9 @@ impl RequestBody<'_> {
                 tools.map(|tool| WireTool::new(tool, model)).collect()
             }),
             tool_choice: ToolChoice::of(request),
+            text: WireSchema::of(request).map(|schema| WireText {
+                format: WireFormat::JsonSchema(schema),
+            }),
             thinking: Plan::of(request),
         }
     }
@@ -99,13 +101,6 @@ fn keeps_prompt_long(request: &Request) -> bool {
     request.options.cache_retention == Some(CacheRetention::Long)
         && flag != Some(false)
         && model.base_url.contains("api.openai.com")
-}
-
-fn max_tokens(request: &Request) -> Option<u64> {
-    let of_model = request.model.max_tokens.min(DEFAULT_MAX_TOKENS);
-    let asked = request.options.max_tokens.filter(|tokens| *tokens > 0);
-    // A model without a known limit gets no limit.
-    Some(asked.unwrap_or(of_model)).filter(|tokens| *tokens > 0)
 }
 
 #[derive(Serialize)]
@@ -129,8 +124,21 @@ struct WireRequest<'a> {
     tools: Option<Vec<WireTool<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<ToolChoice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<WireText<'a>>,
     #[serde(flatten)]
     thinking: Plan<'a>,
+}
+
+#[derive(Serialize)]
+struct WireText<'a> {
+    format: WireFormat<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum WireFormat<'a> {
+    JsonSchema(WireSchema<'a>),
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use pi_core::{Model, Usage};
 use serde::Deserialize;
 
-use crate::read::Count;
+use crate::read::{Count, Dollars};
+use crate::service_tier::scale_cost;
 
 /// The `usage` of a response.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -14,6 +15,8 @@ pub(super) struct WireUsage {
     output_tokens: Count,
     output_tokens_details: Option<OutputDetails>,
     total_tokens: Count,
+    /// What the service charges, in US dollars (OpenRouter).
+    cost: Dollars,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -44,6 +47,7 @@ impl WireUsage {
         if self.total_tokens.0 > 0 {
             usage.total_tokens = self.total_tokens.0;
         }
+        usage.cost.reported = self.cost.0;
         model.price(&mut usage);
         scale_cost(&mut usage, service_tier);
         usage
@@ -60,19 +64,4 @@ impl WireUsage {
             output
         }
     }
-}
-
-/// Corrects the cost by the tier that the service says it used.
-fn scale_cost(usage: &mut Usage, service_tier: &str) {
-    let factor = match service_tier {
-        "flex" => 0.5,
-        "priority" => 2.0,
-        _ => return,
-    };
-    let cost = &mut usage.cost;
-    cost.input *= factor;
-    cost.output *= factor;
-    cost.cache_read *= factor;
-    cost.cache_write *= factor;
-    cost.total = cost.input + cost.output + cost.cache_read + cost.cache_write;
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod anthropic;
 #[cfg(test)]
+mod google;
+#[cfg(test)]
 mod local;
 #[cfg(test)]
 mod openai_completions;

@@ -104,7 +104,7 @@ async fn a_tool_call_is_assembled() {
 #[tokio::test]
 async fn the_first_source_of_keys_wins() {
     let server = server_that_says(TEXT).await;
-    let resolved = OpenAiCompletions::new().with_key_resolver(|provider: String| async move {
+    let resolved = OpenAiCompletions::new().with_credentials(|provider: String| async move {
         Ok(Some(SecretString::from(format!("resolved for {provider}"))))
     });
     let fixed = OpenAiCompletions::new().with_key(" fixed\n");
@@ -141,7 +141,8 @@ async fn a_missing_key_is_an_auth_error_that_says_what_to_do() {
     let mut unknown = model("https://keys.invalid/v1".into());
     unknown.provider = "someone".into();
     let known = model("https://keys.invalid/v1".into());
-    let failing = |_: String| async { Err(HookError::new("vault is sealed")) };
+    let failing =
+        |_: String| async { Err::<Option<SecretString>, _>(HookError::new("vault is sealed")) };
     for (provider, model, kind, part) in [
         (
             OpenAiCompletions::new(),
@@ -162,7 +163,7 @@ async fn a_missing_key_is_an_auth_error_that_says_what_to_do() {
             "for someone",
         ),
         (
-            OpenAiCompletions::new().with_key_resolver(failing),
+            OpenAiCompletions::new().with_credentials(failing),
             known,
             ErrorKind::Hook,
             "vault is sealed",
@@ -275,7 +276,7 @@ async fn a_retry_looks_up_the_key_again_and_sends_the_same_body() {
     let (keys, payloads) = (AtomicU32::new(0), Arc::new(AtomicU32::new(0)));
     let provider = OpenAiCompletions::new()
         .with_client(hasty())
-        .with_key_resolver(move |_: String| {
+        .with_credentials(move |_: String| {
             let number = keys.fetch_add(1, Ordering::Relaxed);
             std::future::ready(Ok(Some(SecretString::from(format!("key-{number}")))))
         });

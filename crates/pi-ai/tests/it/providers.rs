@@ -12,7 +12,7 @@ async fn the_api_of_the_model_decides_where_a_request_goes_and_how_the_key_is_se
         .respond_with(ResponseTemplate::new(401))
         .mount(&server)
         .await;
-    let providers = Providers::new().with_key_resolver(|provider: String| {
+    let providers = Providers::new().with_credentials(|provider: String| {
         std::future::ready(Ok(Some(SecretString::from(format!("key of {provider}")))))
     });
     for (api, provider, path, header, value) in [
@@ -45,6 +45,13 @@ async fn the_api_of_the_model_decides_where_a_request_goes_and_how_the_key_is_se
             "Bearer key of xai",
         ),
         (
+            "google-generative-ai",
+            "google",
+            "/models/m:streamGenerateContent",
+            "x-goog-api-key",
+            "key of google",
+        ),
+        (
             "openai-completions",
             "openai",
             "/chat/completions",
@@ -70,6 +77,7 @@ async fn the_api_of_the_model_decides_where_a_request_goes_and_how_the_key_is_se
             "authorization",
             "cf-aig-authorization",
             "x-api-key",
+            "x-goog-api-key",
         ] {
             let sent = received
                 .headers

@@ -399,11 +399,11 @@ fn cost(messages: &[AgentMessage]) -> String {
     replies.for_each(|reply| usage.add(&reply.usage));
     match usage_line(&usage) {
         None => "no usage was told so far".to_owned(),
-        Some(line) if usage.cost.total > 0.0 => {
+        Some(line) if usage.cost.usd() > 0.0 => {
             let tokens = line
                 .rsplit_once(", ")
                 .map_or(line.as_str(), |(tokens, _)| tokens);
-            format!("{} for {tokens}", dollars(usage.cost.total))
+            format!("{} for {tokens}", dollars(usage.cost.usd()))
         }
         Some(line) => format!("{line}; the price of the model is not known, or nothing"),
     }

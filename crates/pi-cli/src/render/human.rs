@@ -206,8 +206,8 @@ pub(crate) fn usage_line(usage: &Usage) -> Option<String> {
     if usage.cache_write > 0 {
         line.push_str(&format!(", {} to the cache", usage.cache_write));
     }
-    if usage.cost.total > 0.0 {
-        line.push_str(&format!(", {}", dollars(usage.cost.total)));
+    if usage.cost.usd() > 0.0 {
+        line.push_str(&format!(", {}", dollars(usage.cost.usd())));
     }
     Some(line)
 }

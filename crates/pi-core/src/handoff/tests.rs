@@ -326,6 +326,27 @@ proptest! {
     }
 
     #[test]
+    fn the_report_is_empty_exactly_when_nothing_changes(
+        messages in prop::collection::vec(any_message(), 0..5),
+    ) {
+        let is_blank = |block: &AssistantContent| {
+            matches!(block, AssistantContent::Thinking(block) if block.thinking.trim().is_empty())
+        };
+        prop_assume!(messages.iter().all(|message| match message {
+            Message::Assistant(reply) => !reply.content.iter().any(is_blank),
+            _ => true,
+        }));
+        // Results come right behind their calls, wherever they were stored.
+        let sorted = |messages: &[Message]| {
+            let mut texts: Vec<_> = messages.iter().map(|message| json!(message).to_string()).collect();
+            texts.sort();
+            texts
+        };
+        let is_same = sorted(&handed(&messages)) == sorted(&messages);
+        prop_assert_eq!(report(&messages, &target(), rule).is_empty(), is_same);
+    }
+
+    #[test]
     fn calls_and_results_are_paired(messages in prop::collection::vec(any_message(), 0..12)) {
         let sent = handed(&messages);
         let mut ids = HashSet::new();
@@ -346,4 +367,53 @@ proptest! {
         }
         prop_assert!(open.is_empty());
     }
+}
+
+#[test]
+fn the_report_tells_what_is_dropped_and_changed() {
+    let mut hidden = ThinkingContent::new("");
+    hidden.redacted = true;
+    let mut signed = TextContent::new("signed");
+    signed.text_signature = Some("s".to_owned());
+    let image = || UserContent::image("QUJD", "image/png");
+    let messages = [
+        UserMessage::new(vec![image(), image()], 1).into(),
+        failed(StopReason::Aborted, vec![call("a")]),
+        result("a", "of the aborted reply"),
+        foreign(vec![
+            ThinkingContent::new("hm").into(),
+            ThinkingContent::new(" ").into(),
+            hidden.into(),
+            signed.into(),
+            call("b|1"),
+            call("c"),
+        ]),
+        result("b|1", "kept"),
+        result("b|1", "twice"),
+        ToolResultMessage::new("d", "read", vec![image()], 8).into(),
+        own(vec![ThinkingContent::new("mine").into(), call("e")]),
+        ToolResultMessage::new("e", "read", vec![image()], 8).into(),
+    ];
+    let report = report(&messages, &target(), rule);
+    let expected = r#"
+message 0: the 2 images are left out
+message 1: the reply is left out (it ended with "aborted")
+message 2: the result of call "a" is left out
+message 3: the reasoning in block 0 goes on as plain text
+message 3: block 2 is left out
+message 3: block 3 goes on without its signature
+message 3: call "b|1" becomes "b_1"
+message 3: call "c" has no result and gets one that says so
+message 5: the result of call "b|1" is left out
+message 6: the result of call "d" is left out
+message 8: the image is left out"#;
+    assert_eq!(report.to_string(), expected.trim());
+    assert_eq!(report.losses().count(), 8);
+
+    let handed = for_target(&messages, &target(), rule);
+    let mut again = super::report(&handed, &target(), rule);
+    again
+        .changes
+        .retain(|change| !matches!(change.effect, HandoffEffect::ImagesDropped { .. }));
+    assert!(again.is_empty(), "{again}");
 }

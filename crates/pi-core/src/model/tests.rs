@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
-use super::{Model, ThinkingLevel};
+use super::{Model, ModelCost, ThinkingLevel};
+use crate::usage::Usage;
 
 fn model(reasoning: bool, thinking_level_map: Value) -> Model {
     let mut model = Model::new("m", "api", "provider", "");
@@ -83,4 +84,37 @@ fn a_level_that_is_not_offered_becomes_the_next_higher_one_else_the_next_lower_o
             model.thinking_level_map
         );
     }
+}
+
+#[test]
+fn an_hour_in_the_cache_costs_more_than_five_minutes() {
+    let mut cost = ModelCost::new(3.0, 15.0, 0.3, 3.75);
+    let mut usage = Usage::new(0, 0, 0, 3_000_000);
+    usage.cache_write_1h = 1_000_000;
+    assert_eq!(cost.of(&usage).cache_write, 2.0 * 3.75 + 6.0);
+    assert_eq!(cost.of(&usage).total, 2.0 * 3.75 + 6.0);
+    cost.cache_write_1h = Some(5.0);
+    assert_eq!(cost.of(&usage).cache_write, 2.0 * 3.75 + 5.0);
+    // More than all that was written cannot have been.
+    usage.cache_write_1h = 3_000_000;
+    let all = cost.of(&usage);
+    usage.cache_write_1h = 9_000_000;
+    assert_eq!(cost.of(&usage), all);
+}
+
+#[test]
+fn what_the_provider_charges_wins() {
+    let model = Model {
+        cost: ModelCost::new(1.0, 1.0, 0.0, 0.0),
+        ..Model::default()
+    };
+    let mut usage = Usage::new(1_000_000, 0, 0, 0);
+    model.price(&mut usage);
+    assert_eq!(usage.cost.usd(), 1.0);
+    let mut reported = usage.clone();
+    reported.cost.reported = Some(0.25);
+    model.price(&mut reported);
+    assert_eq!((reported.cost.total, reported.cost.usd()), (1.0, 0.25));
+    usage.add(&reported);
+    assert_eq!((usage.cost.total, usage.cost.usd()), (2.0, 1.25));
 }

@@ -26,7 +26,7 @@ impl Player {
     ) -> impl Stream<Item = AssistantEvent> + Send + 'static {
         futures_util::stream::unfold(Playing::Asked(shared, Box::new(request)), |playing| async {
             let mut player = match playing {
-                Playing::Asked(shared, request) => Self::begin(shared, &request),
+                Playing::Asked(shared, request) => Box::new(Self::begin(shared, &request)),
                 Playing::Begun(player) => player,
             };
             let event = player.next().await?;
@@ -118,7 +118,7 @@ impl Drop for Player {
 /// A reply that was asked for, before and after its first poll.
 enum Playing {
     Asked(Arc<Shared>, Box<Request>),
-    Begun(Player),
+    Begun(Box<Player>),
 }
 
 fn no_clock() -> ProviderError {

@@ -491,6 +491,17 @@ fn the_reply_has_id_and_cost() {
 }
 
 #[test]
+fn an_hour_in_the_cache_and_what_a_gateway_charges_are_told_apart() {
+    let (events, _) = decode(fixture("usage-cache-split"), &[]);
+    let usage = fold(&events).usage.clone();
+    assert_eq!((usage.cache_write, usage.cache_write_1h), (20, 15));
+    let dollars = 20e-6 * 1.0 + 5e-6 * 10.0 + 5e-6 * 2.0 + 15e-6 * 2.0 * 1.0;
+    assert!((usage.cost.total - dollars).abs() < 1e-12);
+    assert_eq!(usage.cost.reported, Some(0.00125));
+    assert_eq!(usage.cost.usd(), 0.00125);
+}
+
+#[test]
 fn the_id_of_a_failed_request_is_kept() {
     let (events, _) = decode(fixture("error-event"), &[]);
     let message = fold(&events);

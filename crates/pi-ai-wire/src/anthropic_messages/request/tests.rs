@@ -1,7 +1,7 @@
 use pi_core::{
-    AssistantContent, AssistantMessage, Context, InputKind, Model, StreamOptions, SystemMessage,
-    TextContent, ThinkingContent, ThinkingLevel, ToolCall, ToolResultMessage, UserContent,
-    UserMessage,
+    AssistantContent, AssistantMessage, Context, InputKind, Model, OutputSchema, StreamOptions,
+    SystemMessage, TextContent, ThinkingContent, ThinkingLevel, ToolCall, ToolResultMessage,
+    UserContent, UserMessage,
 };
 use serde_json::{Map, json};
 
@@ -436,8 +436,8 @@ fn ids_of_other_models_are_made_to_fit() {
         (&long, 12, "x".repeat(61) + "_12"),
         ("", 1, "_1".to_owned()),
     ] {
-        assert_eq!(call_id(id, attempt), expected);
-        assert_eq!(call_id(&expected, 0), expected);
+        assert_eq!(ids::restricted(id, attempt, MAX_ID_CHARS), expected);
+        assert_eq!(ids::restricted(&expected, 0, MAX_ID_CHARS), expected);
     }
 }
 
@@ -452,4 +452,33 @@ fn a_choice_of_tool_may_be_a_word_or_anthropics_own() {
     let own = json!({ "type": "tool", "name": "read" });
     assert_eq!(choice(own.clone()), Some(own));
     assert_eq!(choice(Value::Null), None);
+}
+
+#[test]
+fn output_that_must_fit_a_schema_is_asked_for_as_the_call_of_a_tool() {
+    let schema = json!({ "type": "object", "properties": { "town": { "type": "string" } } });
+    let asked = |options: Value| {
+        let mut options: StreamOptions = serde_json::from_value(options).unwrap();
+        options.output = Some(OutputSchema::new("Answer", schema.clone()));
+        let tool = ToolDefinition::new("read", "Reads", json!({ "type": "object" }));
+        let context = Context::default().with_tools(vec![tool.into()]);
+        let body = sent(&Request::new(model(), context).with_options(options));
+        let names: Vec<Value> = body["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| tool["name"].clone())
+            .collect();
+        assert_eq!(names, ["read", "Answer"]);
+        assert_eq!(
+            body["tools"][1]["input_schema"]["properties"],
+            schema["properties"]
+        );
+        body.get("tool_choice").cloned()
+    };
+    let forced = Some(json!({ "type": "tool", "name": "Answer" }));
+    assert_eq!(asked(json!({})), forced);
+    assert_eq!(asked(json!({ "toolChoice": "none" })), forced);
+    // A model that thinks cannot be forced.
+    assert_eq!(asked(json!({ "reasoning": "high" })), None);
 }

@@ -25,6 +25,7 @@ codec_tests! {
     "usage-cache-and-reasoning",
     "usage-reasoning-on-top",
     "usage-odd",
+    "usage-cost-reported",
     "usage-groq",
     "chunks-without-choices",
     "content-after-finish",
@@ -495,6 +496,16 @@ fn the_error_of_the_provider_is_kept() {
          error rateLimited "Too many requests"
         "#,
     );
+}
+
+#[test]
+fn what_the_service_charges_is_kept_beside_the_price() {
+    let usage = fold(&decode(fixture("usage-cost-reported"), &[]).0)
+        .usage
+        .clone();
+    let dollars = 20e-6 * 1.0 + 5e-6 * 10.0;
+    assert!((usage.cost.total - dollars).abs() < 1e-12);
+    assert_eq!(usage.cost.reported, Some(0.00042));
 }
 
 #[test]

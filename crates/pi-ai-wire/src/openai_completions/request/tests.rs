@@ -1,7 +1,7 @@
 use pi_core::{
     AssistantContent, AssistantMessage, CacheRetention, Context, ImageContent, InputKind,
     ModelCompat, StreamOptions, SystemMessage, TextContent, ThinkingContent, ToolCall,
-    ToolResultMessage, UserContent, UserMessage,
+    ToolDefinition, ToolResultMessage, UserContent, UserMessage,
 };
 use serde_json::{Map, json};
 

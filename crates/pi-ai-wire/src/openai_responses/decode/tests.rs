@@ -68,7 +68,7 @@ fn text_comes_in_pieces_up_to_the_end_of_the_response() {
          0 text
          0 +Grüß
          0 + Gott 🙂
-         0 end
+         0 end {"v":1,"id":"msg_1"}
          done stop input=12 output=5 read=8 total=25
         "#,
     );
@@ -78,7 +78,7 @@ fn text_comes_in_pieces_up_to_the_end_of_the_response() {
          start
          0 text
          0 +Hi
-         0 end
+         0 end {"v":1,"id":"msg_1"}
          done stop input=12 output=5 read=8 total=25
         "#,
     );
@@ -88,10 +88,10 @@ fn text_comes_in_pieces_up_to_the_end_of_the_response() {
          start
          0 text
          0 +Looking.
-         0 end
+         0 end {"v":1,"id":"msg_1","phase":"commentary"}
          1 text
          1 +Found.
-         1 end
+         1 end {"v":1,"id":"msg_2","phase":"final_answer"}
          done stop input=12 output=5 read=8 total=25
         "#,
     );
@@ -102,7 +102,7 @@ fn text_comes_in_pieces_up_to_the_end_of_the_response() {
          0 text
          0 +Hel
          0 +lo
-         0 end
+         0 end {"v":1,"id":"msg_1"}
          done stop input=12 output=5 read=8 total=25
         "#,
     );
@@ -113,7 +113,7 @@ fn text_comes_in_pieces_up_to_the_end_of_the_response() {
          0 text
          0 +Well,
          0 + no.
-         0 end
+         0 end {"v":1,"id":"msg_1"}
          done stop input=12 output=5 read=8 total=25
         "#,
     );
@@ -135,7 +135,7 @@ fn text_comes_in_pieces_up_to_the_end_of_the_response() {
          start
          0 text
          0 +Hi
-         0 end
+         0 end {"v":1,"id":"msg_1"}
          done stop input=12 output=5 read=8 total=25
         "#,
     );
@@ -230,7 +230,7 @@ fn thoughts_are_shown_as_their_summary_or_as_they_are() {
          Then.
          1 text
          1 +Hi
-         1 end
+         1 end {"v":1,"id":"msg_1"}
          done stop input=12 output=5 read=8 total=25
         "#,
     );
@@ -242,7 +242,7 @@ fn thoughts_are_shown_as_their_summary_or_as_they_are() {
          0 end {"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"ZW5j"}
          1 text
          1 +Hi
-         1 end
+         1 end {"v":1,"id":"msg_1"}
          done stop input=12 output=5 read=8 total=25
         "#,
     );
@@ -260,7 +260,7 @@ fn thoughts_are_shown_as_their_summary_or_as_they_are() {
          0 end {"id":"rs_1","type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"The user greets."},{"type":"reasoning_text","text":"Answer."}]}
          1 text
          1 +Hi
-         1 end
+         1 end {"v":1,"id":"msg_1"}
          done stop input=12 output=5 read=8 total=25
         "#,
     );
@@ -272,7 +272,7 @@ fn thoughts_are_shown_as_their_summary_or_as_they_are() {
          0 +Hm.
          1 text
          1 +Hi
-         1 end
+         1 end {"v":1,"id":"msg_1"}
          0 end {"id":"rs_1","type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"Hm."}]}
          done stop input=12 output=5 read=8 total=25
         "#,
@@ -308,7 +308,7 @@ fn pieces_find_their_item_by_its_index() {
          1 +{"path":"a"}
          2 +"}
          1 end
-         0 end
+         0 end {"v":1,"id":"msg_1"}
          2 end
          done toolUse input=12 output=5 read=8 total=25
         "#,
@@ -322,7 +322,7 @@ fn pieces_find_their_item_by_its_index() {
          0 end
          1 text
          1 +Two.
-         1 end
+         1 end {"v":1,"id":"msg_2"}
          done stop input=12 output=5 read=8 total=25
         "#,
     );
@@ -339,7 +339,7 @@ fn items_are_found_without_index_and_without_beginning() {
          0 end {"id":"rs_1","type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"Hm."}]}
          1 text
          1 +Hi
-         1 end
+         1 end {"v":1,"id":"msg_1"}
          2 toolcall call_1|fc_1 read
          2 +{"path":"a"}
          2 end
@@ -354,7 +354,7 @@ fn items_are_found_without_index_and_without_beginning() {
          0 +Hm.
          1 text
          1 +Hi
-         1 end
+         1 end {"v":1,"id":"msg_1"}
          2 toolcall call_1|fc_1 read
          2 end = {}
          0 end
@@ -430,7 +430,7 @@ fn what_is_not_known_is_skipped() {
          start
          0 text
          0 +Hi
-         0 end
+         0 end {"v":1,"id":"msg_1"}
          done stop input=12 output=5 read=8 total=25
         "#,
     );
@@ -440,7 +440,7 @@ fn what_is_not_known_is_skipped() {
          start
          0 text
          0 +Hi
-         0 end
+         0 end {"v":1,"id":"msg_1"}
          done stop input=12 output=5 read=8 total=25
         "#,
     );
@@ -454,7 +454,7 @@ fn tokens_are_counted_as_the_service_means_them() {
          start
          0 text
          0 +Hi
-         0 end
+         0 end {"v":1,"id":"msg_1"}
          done stop input=8 output=5 read=8 write=4 total=25
         "#,
     );
@@ -464,7 +464,7 @@ fn tokens_are_counted_as_the_service_means_them() {
          start
          0 text
          0 +Hi
-         0 end
+         0 end {"v":1,"id":"msg_1"}
          done stop input=20 output=12 total=32
         "#,
     );
@@ -474,7 +474,7 @@ fn tokens_are_counted_as_the_service_means_them() {
          start
          0 text
          0 +Hi
-         0 end
+         0 end {"v":1,"id":"msg_1"}
          done stop
         "#,
     );
@@ -498,7 +498,7 @@ fn a_reply_at_its_limit_is_cut() {
          start
          0 text
          0 +Hi
-         0 end
+         0 end {"v":1,"id":"msg_1"}
          done length
         "#,
     );

@@ -1,7 +1,7 @@
 use pi_core::{
     AssistantContent, AssistantMessage, ConstrainedSampling, Context, ImageContent, InputKind,
-    Model, StreamOptions, Strictness, SystemMessage, TextContent, ThinkingContent, ThinkingLevel,
-    ToolCall, ToolDefinition, ToolResultMessage, UserContent, UserMessage,
+    Model, OutputSchema, StreamOptions, Strictness, SystemMessage, TextContent, ThinkingContent,
+    ThinkingLevel, ToolCall, ToolDefinition, ToolResultMessage, UserContent, UserMessage,
 };
 use serde_json::{Map, json};
 
@@ -476,4 +476,20 @@ fn the_tool_to_use_is_named_as_the_api_wants_it() {
         let request = Request::new(model(), Context::default()).with_options(options);
         assert_eq!(sent(&request)["tool_choice"], expected);
     }
+}
+
+#[test]
+fn a_reply_that_must_fit_a_schema_has_it_as_its_format() {
+    let schema = json!({
+        "type": "object", "properties": { "a": { "type": "string" } }, "required": ["a"],
+        "additionalProperties": false,
+    });
+    let mut request = Request::new(model(), Context::default());
+    request.options.output = Some(OutputSchema::new("Answer", schema.clone()));
+    assert_eq!(
+        sent(&request)["text"],
+        json!({ "format": {
+            "type": "json_schema", "name": "Answer", "schema": schema, "strict": true,
+        } })
+    );
 }

@@ -50,17 +50,25 @@ impl Meta {
         }
     }
 
-    /// Adds to the options what the recorded function leaves to the API, and ours decides.
+    /// Leaves to the API what the recorded function leaves to it, and ours decides.
     fn complete(&self, options: &mut StreamOptions, model: &mut Model) {
-        if self.call.as_deref() == Some("stream") && self.api.ends_with("-responses") {
-            // What is not limited has no limit there.
-            model.max_tokens = 0;
+        if self.call.as_deref() != Some("stream") {
+            return;
         }
-        if self.call.as_deref() == Some("stream") && self.api == "anthropic-messages" {
-            options.max_tokens.get_or_insert(model.max_tokens / 3);
-            if options.extra.get("thinkingEnabled").is_none() {
-                options.extra.insert("thinkingEnabled", Value::Null);
+        let unsaid = match self.api.as_str() {
+            "anthropic-messages" => {
+                options.max_tokens.get_or_insert(model.max_tokens / 3);
+                "thinkingEnabled"
             }
+            "google-generative-ai" => "thinking",
+            // A model without a known limit is not given one.
+            _ => {
+                model.max_tokens = 0;
+                return;
+            }
+        };
+        if options.extra.get(unsaid).is_none() {
+            options.extra.insert(unsaid, Value::Null);
         }
     }
 }

@@ -1,0 +1,105 @@
+//! The parts of a request that all of the family have.
+
+use pi_core::{ImageContent, Request, ToolCall, ToolDefinition};
+use serde::ser::Error;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+/// The most tokens of a reply that are asked for unless the options say more.
+const DEFAULT_MAX_TOKENS: u64 = 32_000;
+
+/// Returns the token limit of a reply, `None` where neither the options nor the model say one.
+pub(crate) fn max_tokens(request: &Request) -> Option<u64> {
+    let of_model = request.model.max_tokens.min(DEFAULT_MAX_TOKENS);
+    let asked = request.options.max_tokens.filter(|tokens| *tokens > 0);
+    // A model without a known limit gets no limit.
+    Some(asked.unwrap_or(of_model)).filter(|tokens| *tokens > 0)
+}
+
+/// A tool that the model may call.
+#[derive(Serialize)]
+pub(crate) struct WireTool<'a> {
+    r#type: &'static str,
+    function: ToolFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct ToolFunction<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+}
+
+impl<'a> WireTool<'a> {
+    pub(crate) fn new(tool: &'a ToolDefinition, strict: Option<bool>) -> Self {
+        let ToolDefinition {
+            name,
+            description,
+            parameters,
+            ..
+        } = tool;
+        Self {
+            r#type: "function",
+            function: ToolFunction {
+                name,
+                description,
+                parameters,
+                strict,
+            },
+        }
+    }
+}
+
+/// A call that a reply made.
+#[derive(Serialize)]
+pub(crate) struct WireCall<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    function: CallFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct CallFunction<'a> {
+    name: &'a str,
+    #[serde(serialize_with = "as_json_text")]
+    arguments: &'a Map<String, Value>,
+}
+
+impl<'a> WireCall<'a> {
+    pub(crate) fn new(call: &'a ToolCall) -> Self {
+        let ToolCall {
+            id,
+            name,
+            arguments,
+            ..
+        } = call;
+        Self {
+            id,
+            r#type: "function",
+            function: CallFunction { name, arguments },
+        }
+    }
+}
+
+/// Writes arguments as a string that holds their JSON text.
+pub(crate) fn as_json_text<S: Serializer>(
+    arguments: &Map<String, Value>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let text = serde_json::to_string(arguments).map_err(S::Error::custom)?;
+    serializer.serialize_str(&text)
+}
+
+/// An image, written as a URL that holds it.
+pub(crate) struct DataUrl<'a>(pub(crate) &'a ImageContent);
+
+impl Serialize for DataUrl<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ImageContent {
+            mime_type, data, ..
+        } = self.0;
+        serializer.collect_str(&format_args!("data:{mime_type};base64,{data}"))
+    }
+}

@@ -1,0 +1,204 @@
+//! The body of a request.
+
+use pi_core::{Message, Request, ToolDefinition, handoff};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::contents::{Content, contents};
+use super::family::{Family, Kind};
+use super::thinking::ThinkingConfig;
+use crate::ids;
+
+/// The most tokens of a reply that are asked for unless the options say more.
+const DEFAULT_MAX_TOKENS: u64 = 32_000;
+
+/// The most characters of a call's id that the models take which want one.
+const MAX_ID_CHARS: usize = 64;
+
+/// The body of a request. Serialize it, or turn it into a value with `serde_json::to_value`.
+///
+/// It borrows the request and shares its messages: their text is copied once, by the serializer.
+#[derive(Debug, Clone)]
+pub struct RequestBody<'a> {
+    request: &'a Request,
+    /// What the model may see of the conversation.
+    messages: Vec<Message>,
+}
+
+/// Makes the body of a request; the model and the wish for a stream are in its [`url`](super::url).
+///
+/// The conversation goes through [`handoff::for_target`] first. Where `reasoning` is absent, the
+/// option `thinking` of this API is read from `options.extra`, as `{ "enabled": true }` with `level`
+/// or `budgetTokens`; `null` leaves it to the model. `tool_choice` is `"auto"`, `"any"`, `"none"` or
+/// `"validated"`, or a `functionCallingConfig`.
+#[must_use]
+pub fn body(request: &Request) -> RequestBody<'_> {
+    let model = &request.model;
+    let wants_ids = Family::of(&model.id).kind == Kind::Foreign;
+    let messages = handoff::for_target(&request.context.messages, model, |id, attempt| {
+        match wants_ids {
+            true => ids::restricted(id, attempt, MAX_ID_CHARS),
+            // The id is not sent.
+            false if attempt == 0 => id.to_owned(),
+            false => format!("{id}_{attempt}"),
+        }
+    });
+    RequestBody { request, messages }
+}
+
+impl Serialize for RequestBody<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.wire().serialize(serializer)
+    }
+}
+
+impl RequestBody<'_> {
+    fn wire(&self) -> WireRequest<'_> {
+        let request = self.request;
+        let tools = request.context.tools.as_deref().unwrap_or_default();
+        let prompt = request.context.system_prompt.as_deref();
+        let choice = request.options.tool_choice.as_ref();
+        WireRequest {
+            contents: contents(&request.model, &self.messages),
+            system_instruction: prompt.filter(|text| !text.is_empty()).map(Instruction::new),
+            tools: (!tools.is_empty()).then(|| {
+                [Tools {
+                    function_declarations: tools
+                        .iter()
+                        .map(|tool| Declaration::new(tool))
+                        .collect(),
+                }]
+            }),
+            tool_config: choice
+                .filter(|_| !tools.is_empty())
+                .and_then(CallingConfig::of)
+                .map(|function_calling_config| ToolConfig {
+                    function_calling_config,
+                }),
+            generation_config: GenerationConfig {
+                temperature: request.options.temperature,
+                max_output_tokens: max_tokens(request),
+                thinking_config: ThinkingConfig::of(request),
+            },
+        }
+    }
+}
+
+fn max_tokens(request: &Request) -> Option<u64> {
+    let of_model = request.model.max_tokens.min(DEFAULT_MAX_TOKENS);
+    let asked = request.options.max_tokens.filter(|tokens| *tokens > 0);
+    // A model without a known limit gets no limit.
+    Some(asked.unwrap_or(of_model)).filter(|tokens| *tokens > 0)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireRequest<'a> {
+    contents: Vec<Content<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_instruction: Option<Instruction<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<[Tools<'a>; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_config: Option<ToolConfig<'a>>,
+    #[serde(skip_serializing_if = "GenerationConfig::is_empty")]
+    generation_config: GenerationConfig<'a>,
+}
+
+#[derive(Serialize)]
+struct Instruction<'a> {
+    role: &'static str,
+    parts: [InstructionPart<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct InstructionPart<'a> {
+    text: &'a str,
+}
+
+impl<'a> Instruction<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            role: "user",
+            parts: [InstructionPart { text }],
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GenerationConfig<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_config: Option<ThinkingConfig<'a>>,
+}
+
+impl GenerationConfig<'_> {
+    fn is_empty(&self) -> bool {
+        self.temperature.is_none()
+            && self.max_output_tokens.is_none()
+            && self.thinking_config.is_none()
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tools<'a> {
+    function_declarations: Vec<Declaration<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Declaration<'a> {
+    name: &'a str,
+    description: &'a str,
+    /// Takes any JSON schema, where `parameters` takes what OpenAPI 3.0 has of it.
+    parameters_json_schema: &'a Value,
+}
+
+impl<'a> Declaration<'a> {
+    fn new(tool: &'a ToolDefinition) -> Self {
+        Self {
+            name: &tool.name,
+            description: &tool.description,
+            parameters_json_schema: &tool.parameters,
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolConfig<'a> {
+    function_calling_config: CallingConfig<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum CallingConfig<'a> {
+    Mode { mode: &'static str },
+    Own(&'a Value),
+}
+
+impl<'a> CallingConfig<'a> {
+    fn of(choice: &'a Value) -> Option<Self> {
+        match choice {
+            Value::String(mode) if mode.is_empty() => None,
+            Value::String(mode) => Some(Self::Mode {
+                mode: match mode.as_str() {
+                    "any" | "required" => "ANY",
+                    "none" => "NONE",
+                    "validated" => "VALIDATED",
+                    _ => "AUTO",
+                },
+            }),
+            Value::Object(_) => Some(Self::Own(choice)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
