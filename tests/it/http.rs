@@ -53,9 +53,11 @@ async fn a_refusal_is_a_typed_error() {
     ];
     for api in [
         "anthropic-messages",
+        "azure-openai-responses",
         "google-generative-ai",
         "mistral-conversations",
         "openai-completions",
+        "openai-responses",
     ] {
         let provider = Providers::new().with_client(once());
         for (status, kind, retryable) in &cases {

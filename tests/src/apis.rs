@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use pi_ai::{Anthropic, Google, HttpClient, Mistral, OpenAiCompletions};
+use pi_ai::{
+    Anthropic, AzureOpenAi, Google, HttpClient, Mistral, OpenAiCompletions, OpenAiResponses,
+};
 use pi_ai_wire::codec::Decoder;
 use pi_ai_wire::{
-    anthropic_messages, google_generative_ai, mistral_conversations, openai_completions,
+    anthropic_messages, azure_openai_responses, google_generative_ai, mistral_conversations,
+    openai_completions, openai_responses,
 };
 use pi_core::{Provider, Request};
 
@@ -46,9 +49,11 @@ macro_rules! api {
 /// All APIs.
 pub const ALL: &[Api] = &[
     api!(anthropic_messages, Anthropic),
+    api!(azure_openai_responses, AzureOpenAi),
     api!(google_generative_ai, Google),
     api!(mistral_conversations, Mistral),
     api!(openai_completions, OpenAiCompletions),
+    api!(openai_responses, OpenAiResponses),
 ];
 
 /// Makes a client that needs no certificates: everything is on this machine.

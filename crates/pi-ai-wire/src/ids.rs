@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::digest::Digest;
+
 /// The ids of the calls of one reply: none is empty, and no two are the same.
 #[derive(Debug, Default)]
 pub(crate) struct CallIds(HashSet<String>);
@@ -31,9 +33,7 @@ impl CallIds {
 /// Makes an id for a call that has none. It differs between the calls of a reply, and between
 /// replies by their id, from which `seed` is taken.
 pub(crate) fn invented(seed: &str, number: usize) -> String {
-    let hash = seed.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let hash = Digest::of(seed).hash();
     format!("call_{hash:016x}_{number}")
 }
 

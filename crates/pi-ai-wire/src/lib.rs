@@ -6,11 +6,17 @@
 //! Bytes go in, [`pi_core::AssistantEvent`]s come out; requests go in, JSON bodies come out. There is
 //! no socket, no clock, no retry and no async code here.
 
+#[cfg(feature = "openai")]
+mod affinity;
 #[cfg(feature = "anthropic")]
 pub mod anthropic_messages;
+#[cfg(feature = "openai")]
+pub mod azure_openai_responses;
 #[cfg(any(feature = "mistral", feature = "openai"))]
 mod chat;
 pub mod codec;
+#[cfg(feature = "__codec")]
+mod digest;
 pub mod errors;
 #[cfg(feature = "google")]
 pub mod google_generative_ai;
@@ -28,10 +34,16 @@ mod levels;
 pub mod mistral_conversations;
 #[cfg(feature = "openai")]
 pub mod openai_completions;
+#[cfg(feature = "openai")]
+pub mod openai_responses;
 #[cfg(feature = "__codec")]
 mod output;
 #[cfg(feature = "__codec")]
 mod read;
+#[cfg(feature = "openai")]
+mod sampling;
+#[cfg(feature = "openai")]
+mod service_tier;
 pub mod sse;
 #[cfg(all(test, feature = "__codec"))]
 mod testing;

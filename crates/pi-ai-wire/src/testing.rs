@@ -129,31 +129,12 @@ fn outline(events: &[AssistantEvent]) -> String {
         } => {
             format!("{content_index} toolcall {id} {tool_name}")
         }
-        AssistantEvent::TextEnd {
-            content_index,
-            content_signature: Some(signature),
-            ..
-        }
-        | AssistantEvent::ToolCallEnd {
-            content_index,
-            thought_signature: Some(signature),
-            ..
-        } => {
-            format!("{content_index} end {signature}")
-        }
-        AssistantEvent::ThinkingEnd {
-            content_index,
-            content_signature: Some(signature),
-            redacted,
-            ..
-        } => {
-            let redacted = if *redacted { " redacted" } else { "" };
-            format!("{content_index} end {signature}{redacted}")
-        }
         AssistantEvent::TextStart { content_index } => format!("{content_index} text"),
         AssistantEvent::TextEnd { content_index, .. }
         | AssistantEvent::ThinkingEnd { content_index, .. }
-        | AssistantEvent::ToolCallEnd { content_index, .. } => format!("{content_index} end"),
+        | AssistantEvent::ToolCallEnd { content_index, .. } => {
+            format!("{content_index} end{}", end_of_block(event))
+        }
         AssistantEvent::Done { reason, .. } => format!("done {reason}{}", counts(&message)),
         AssistantEvent::Error { error_message, .. } => {
             let info = message
@@ -165,6 +146,46 @@ fn outline(events: &[AssistantEvent]) -> String {
         other => other.type_name().to_owned(),
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What the end of a block has: all of it where that is not the sum of its deltas, else what goes
+/// back with it.
+fn end_of_block(event: &AssistantEvent) -> String {
+    match event {
+        AssistantEvent::TextEnd {
+            content: Some(content),
+            ..
+        }
+        | AssistantEvent::ThinkingEnd {
+            content: Some(content),
+            redacted: false,
+            ..
+        } => format!(" = {content}"),
+        AssistantEvent::ToolCallEnd {
+            tool_call: Some(call),
+            ..
+        } => {
+            let arguments = serde_json::Value::Object(call.arguments.clone());
+            format!(" = {arguments}")
+        }
+        AssistantEvent::TextEnd {
+            content_signature: Some(signature),
+            ..
+        }
+        | AssistantEvent::ToolCallEnd {
+            thought_signature: Some(signature),
+            ..
+        } => format!(" {signature}"),
+        AssistantEvent::ThinkingEnd {
+            content_signature: Some(signature),
+            redacted,
+            ..
+        } => {
+            let redacted = if *redacted { " redacted" } else { "" };
+            format!(" {signature}{redacted}")
+        }
+        _ => String::new(),
+    }
 }
 
 /// The counts that are not zero.

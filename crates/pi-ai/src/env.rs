@@ -15,7 +15,7 @@ pub fn key_variables(provider: &str) -> &'static [&'static str] {
     match provider {
         "ant-ling" => &["ANT_LING_API_KEY"],
         "anthropic" => &["ANTHROPIC_API_KEY"],
-        "azure" => &["AZURE_OPENAI_API_KEY"],
+        "azure" | "azure-openai-responses" => &["AZURE_OPENAI_API_KEY"],
         "baseten" => &["BASETEN_API_KEY"],
         "cerebras" => &["CEREBRAS_API_KEY"],
         "cloudflare-ai-gateway" | "cloudflare-workers-ai" => &["CLOUDFLARE_API_KEY"],

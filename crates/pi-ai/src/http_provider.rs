@@ -18,9 +18,10 @@ use crate::protocol::{KeyHeader, Protocol, read_error};
 
 /// A provider that speaks one protocol over HTTP, at the address that the model names.
 ///
-/// Each protocol has a name for it: [`Anthropic`](crate::Anthropic), [`Google`](crate::Google),
-/// [`Mistral`](crate::Mistral) and
-/// [`OpenAiCompletions`](crate::OpenAiCompletions). Clones are cheap and share connections.
+/// Each protocol has a name for it: [`Anthropic`](crate::Anthropic),
+/// [`AzureOpenAi`](crate::AzureOpenAi), [`Google`](crate::Google), [`Mistral`](crate::Mistral),
+/// [`OpenAiCompletions`](crate::OpenAiCompletions) and
+/// [`OpenAiResponses`](crate::OpenAiResponses). Clones are cheap and share connections.
 ///
 /// # Keys
 /// The key of a request is looked up when its stream is polled, and again for each retry: first
@@ -28,7 +29,7 @@ use crate::protocol::{KeyHeader, Protocol, read_error};
 /// value, then, only with [`from_env`](Self::from_env), the environment. Without a key the stream
 /// ends in an error of kind `Auth`, except where none is needed: for a server on this machine, for
 /// the provider `local`, and after [`without_key`](Self::without_key). Where the headers of the model
-/// or the options hold a key (`authorization`, `x-api-key`, `x-goog-api-key`,
+/// or the options hold a key (`authorization`, `api-key`, `x-api-key`, `x-goog-api-key`,
 /// `cf-aig-authorization`), none is looked up.
 ///
 /// # Retries
@@ -190,6 +191,9 @@ impl<P: Protocol> CallSource for Calls<P> {
 
 impl<P: Protocol> Calls<P> {
     async fn next(&mut self) -> Result<Call, ProviderError> {
+        if self.written.is_none() && self.settings.sources.use_env {
+            P::complete(&mut self.request, &|name| std::env::var(name).ok());
+        }
         let base_url = self.base_url()?;
         let headers = P::headers(&self.request);
         if !self.is_renewed {
@@ -226,10 +230,12 @@ impl<P: Protocol> Calls<P> {
 
     fn base_url(&self) -> Result<String, ProviderError> {
         let model = &self.request.model;
-        let base_url = self.settings.base_url.as_deref();
+        let named = P::base_url(&self.request);
+        let base_url = self.settings.base_url.as_deref().or(named.as_deref());
         let base_url = base_url.unwrap_or(&model.base_url);
         if base_url.trim().is_empty() {
-            let text = format!("model {} has no base URL to send a request to", model.id);
+            let (id, advice) = (&model.id, P::WITHOUT_BASE_URL);
+            let text = format!("model {id} has no base URL to send a request to: {advice}");
             return Err(ProviderError::new(ErrorKind::InvalidRequest, text));
         }
         let use_env = self.settings.sources.use_env;

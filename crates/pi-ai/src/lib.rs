@@ -41,7 +41,7 @@
 //! use pi_ai::Providers;
 //! use pi_core::{Context, Model, Provider, Request};
 //!
-//! let model = Model::new("gpt-4.1", "openai-completions", "openai", "https://api.openai.com/v1");
+//! let model = Model::new("gpt-4.1", "openai-responses", "openai", "https://api.openai.com/v1");
 //! let reply = Providers::from_env().stream(Request::new(model, Context::default()));
 //! ```
 //!
@@ -58,7 +58,8 @@
 //! - `anthropic` (default): [`Anthropic`].
 //! - `google` (default): [`Google`].
 //! - `mistral` (default): [`Mistral`].
-//! - `openai` (default): [`OpenAiCompletions`], and what goes with local servers.
+//! - `openai` (default): [`OpenAiResponses`], [`AzureOpenAi`], [`OpenAiCompletions`], and what goes
+//!   with local servers.
 //! - `catalog` (default): the lookup of models in [`catalog`], and the models of those who serve their
 //!   own.
 //! - `catalog-aggregators`: the models of those who pass on the models of others, such as OpenRouter
@@ -71,6 +72,8 @@ pub mod catalog;
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
+#[cfg(feature = "openai")]
+mod azure_openai;
 mod credentials;
 mod env;
 #[cfg(feature = "google")]
@@ -82,6 +85,8 @@ mod local;
 mod mistral;
 #[cfg(feature = "openai")]
 mod openai_completions;
+#[cfg(feature = "openai")]
+mod openai_responses;
 #[cfg(feature = "otel")]
 mod otel;
 mod protocol;
@@ -92,6 +97,8 @@ pub use pi_http::{HttpClient, Limits, RetryPolicy, Timeouts};
 
 #[cfg(feature = "anthropic")]
 pub use crate::anthropic::Anthropic;
+#[cfg(feature = "openai")]
+pub use crate::azure_openai::AzureOpenAi;
 pub use crate::credentials::{Credential, Credentials, LOCAL_PROVIDER};
 pub use crate::env::key_variables;
 #[cfg(feature = "google")]
@@ -103,6 +110,8 @@ pub use crate::local::{list_models, local_model, normalize_base_url};
 pub use crate::mistral::Mistral;
 #[cfg(feature = "openai")]
 pub use crate::openai_completions::OpenAiCompletions;
+#[cfg(feature = "openai")]
+pub use crate::openai_responses::OpenAiResponses;
 #[cfg(feature = "otel")]
 pub use crate::otel::Traced;
 pub use crate::providers::Providers;

@@ -16,9 +16,18 @@ pub trait Protocol: Send + Sync + 'static {
     const NAME: &'static str;
     /// Whether a reply starts when its request is sent, in place of when the response comes.
     const STARTS_WHEN_SENT: bool = false;
+    /// What to do about a model without a base URL.
+    const WITHOUT_BASE_URL: &'static str = "set a base URL";
     /// Reads a response.
     type Reply: codec::Reply + 'static;
 
+    /// Completes a request from the environment, which `read` reads. It is asked only where keys come
+    /// from there too.
+    fn complete(_request: &mut Request, _read: &dyn Fn(&str) -> Option<String>) {}
+    /// Returns the base URL that the options name, in place of the model's.
+    fn base_url(_request: &Request) -> Option<String> {
+        None
+    }
     /// Returns the address of the endpoint below a base URL.
     ///
     /// # Errors
@@ -47,7 +56,8 @@ pub enum KeyHeader {
 
 impl KeyHeader {
     /// The headers that carry keys. Who writes one by hand brings a key.
-    const NAMES: [&'static str; 4] = [
+    const NAMES: [&'static str; 5] = [
+        "api-key",
         "authorization",
         "cf-aig-authorization",
         "x-api-key",

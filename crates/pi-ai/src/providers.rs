@@ -85,10 +85,19 @@ impl Providers {
             crate::Mistral::from(self.settings.clone()),
         );
         #[cfg(feature = "openai")]
-        let router = router.with(
-            pi_ai_wire::openai_completions::API,
-            crate::OpenAiCompletions::from(self.settings.clone()),
-        );
+        let router = router
+            .with(
+                pi_ai_wire::azure_openai_responses::API,
+                crate::AzureOpenAi::from(self.settings.clone()),
+            )
+            .with(
+                pi_ai_wire::openai_completions::API,
+                crate::OpenAiCompletions::from(self.settings.clone()),
+            )
+            .with(
+                pi_ai_wire::openai_responses::API,
+                crate::OpenAiResponses::from(self.settings.clone()),
+            );
         router
     }
 }

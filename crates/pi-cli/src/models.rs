@@ -11,9 +11,6 @@ use crate::args::Args;
 use crate::exit::{Exit, usage};
 use crate::output::Output;
 
-/// The protocol in which OpenAI and xAI serve the models of the catalogue too.
-const COMPLETIONS: &str = "openai-completions";
-
 /// The catalogue, with what the user has added.
 #[derive(Debug)]
 pub(crate) struct Models {
@@ -72,26 +69,17 @@ impl Models {
                 "{error}; pi --list-models [FILTER] shows all, --base-url URL takes any name"
             ))
         })?;
-        self.speakable(model).map_err(|model| {
-            usage(format!(
-                "{}/{} is served in the protocol {}, which this version does not speak",
-                model.provider, model.id, model.api
-            ))
-        })
+        if self.speaks(&model.api) {
+            return Ok(model);
+        }
+        Err(usage(format!(
+            "{}/{} is served in the protocol {}, which this version does not speak",
+            model.provider, model.id, model.api
+        )))
     }
 
-    /// Returns a model as it is asked here, or gives it back if it cannot be.
-    fn speakable(&self, mut model: Model) -> Result<Model, Box<Model>> {
-        let speaks = |api: &str| self.apis.iter().any(|known| known == api);
-        let serves_both = matches!(model.provider.as_str(), "openai" | "xai");
-        if !speaks(&model.api) && serves_both && model.api == "openai-responses" {
-            COMPLETIONS.clone_into(&mut model.api);
-        }
-        if speaks(&model.api) {
-            Ok(model)
-        } else {
-            Err(Box::new(model))
-        }
+    fn speaks(&self, api: &str) -> bool {
+        self.apis.iter().any(|known| known == api)
     }
 
     /// Returns the models that can be asked here and match all words of a filter.
@@ -103,7 +91,7 @@ impl Models {
         };
         let models = self.catalog.models();
         models
-            .filter_map(|model| self.speakable(model).ok())
+            .filter(|model| self.speaks(&model.api))
             .filter(matches)
             .collect()
     }
@@ -218,7 +206,7 @@ mod tests {
             (
                 "openai/gpt-4.1-mini",
                 &[],
-                "openai/gpt-4.1-mini openai-completions",
+                "openai/gpt-4.1-mini openai-responses",
             ),
             ("own", &["works"], "works/own openai-completions"),
             ("own", &[], "lab/own, works/own"),

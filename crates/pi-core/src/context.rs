@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::message::Message;
 use crate::model::Model;
 use crate::options::StreamOptions;
+use crate::sampling::ConstrainedSampling;
 use crate::tagged::Extra;
 
 /// What a model is told about a tool.
@@ -21,6 +22,9 @@ pub struct ToolDefinition {
     pub description: String,
     /// The JSON Schema of its arguments.
     pub parameters: Value,
+    /// A limit on what the model can write as arguments, where the service has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constrained_sampling: Option<ConstrainedSampling>,
     /// Unknown fields, kept.
     #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
@@ -33,8 +37,16 @@ impl ToolDefinition {
             name: name.into(),
             description: description.into(),
             parameters,
+            constrained_sampling: None,
             extra: Extra::default(),
         }
+    }
+
+    /// Sets the limit on what the model can write as arguments.
+    #[must_use]
+    pub fn with_constrained_sampling(mut self, limit: ConstrainedSampling) -> Self {
+        self.constrained_sampling = Some(limit);
+        self
     }
 }
 

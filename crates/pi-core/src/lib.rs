@@ -68,6 +68,7 @@ mod options;
 pub mod partial_json;
 mod progress;
 mod provider;
+mod sampling;
 mod shown;
 mod stream;
 #[cfg(feature = "schemars")]
@@ -105,6 +106,9 @@ pub use crate::options::{
 };
 pub use crate::progress::{ProgressReceiver, ProgressSender, progress_channel};
 pub use crate::provider::{Provider, Router};
+pub use crate::sampling::{
+    ConstrainedSampling, Grammar, GrammarVariants, StrictSchema, Strictness,
+};
 pub use crate::stream::{AssistantStream, EventSource, Progress};
 #[cfg(feature = "schemars")]
 pub use crate::structured::{Structured, StructuredError};

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::context::ToolDefinition;
 use crate::options::BoxFuture;
+use crate::sampling::ConstrainedSampling;
 use crate::tool::{
     AgentTool, DynTool, PreparedCall, Replay, ToolContext, ToolError, ToolExecutionMode, ToolOutput,
 };
@@ -58,6 +59,11 @@ pub trait Tool: Send + Sync + 'static {
     /// What UIs and logs see; `()` for nothing.
     type Details: Serialize + Send;
 
+    /// Returns a limit on what the model can write as arguments; none by default.
+    fn constrained_sampling(&self) -> Option<ConstrainedSampling> {
+        None
+    }
+
     /// Rewrites the arguments before they are validated, for example to accept an older form.
     ///
     /// # Errors
@@ -94,7 +100,10 @@ struct Typed<T>(T);
 
 impl<T: Tool> DynTool for Typed<T> {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new(T::NAME, T::DESCRIPTION, schema_for_model::<T::Args>())
+        let parameters = schema_for_model::<T::Args>();
+        let mut definition = ToolDefinition::new(T::NAME, T::DESCRIPTION, parameters);
+        definition.constrained_sampling = self.0.constrained_sampling();
+        definition
     }
 
     fn label(&self) -> String {

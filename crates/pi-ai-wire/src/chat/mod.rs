@@ -12,4 +12,6 @@ pub(crate) use self::delta::{CallDelta, FunctionDelta};
 pub(crate) use self::finish::{Finish, Reason, chunk_error, error_of};
 pub(crate) use self::open::Open;
 pub(crate) use self::usage::WireUsage;
+#[cfg(feature = "openai")]
+pub(crate) use self::wire::as_json_text;
 pub(crate) use self::wire::{DataUrl, WireCall, WireTool, max_tokens};

@@ -83,7 +83,8 @@ impl<'a> WireCall<'a> {
     }
 }
 
-fn as_json_text<S: Serializer>(
+/// Writes arguments as a string that holds their JSON text.
+pub(crate) fn as_json_text<S: Serializer>(
     arguments: &Map<String, Value>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {

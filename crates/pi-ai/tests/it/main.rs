@@ -9,4 +9,6 @@ mod local;
 #[cfg(test)]
 mod openai_completions;
 #[cfg(test)]
+mod openai_responses;
+#[cfg(test)]
 mod providers;

@@ -31,6 +31,20 @@ async fn the_api_of_the_model_decides_where_a_request_goes_and_how_the_key_is_se
             "Bearer key of github-copilot",
         ),
         (
+            "azure-openai-responses",
+            "azure",
+            "/responses",
+            "api-key",
+            "key of azure",
+        ),
+        (
+            "openai-responses",
+            "xai",
+            "/responses",
+            "authorization",
+            "Bearer key of xai",
+        ),
+        (
             "google-generative-ai",
             "google",
             "/models/m:streamGenerateContent",
@@ -59,6 +73,7 @@ async fn the_api_of_the_model_decides_where_a_request_goes_and_how_the_key_is_se
         let received = server.received_requests().await.unwrap().pop().unwrap();
         assert_eq!(received.url.path(), path);
         for name in [
+            "api-key",
             "authorization",
             "cf-aig-authorization",
             "x-api-key",

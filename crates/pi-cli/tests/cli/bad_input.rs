@@ -8,6 +8,8 @@ use crate::server::{Answer, Server, nobody};
 fn names_and_keys_that_are_wrong_are_mistakes_in_the_usage() {
     let dir = folder();
     std::fs::write(dir.path().join("bad.json"), "[{}]").unwrap();
+    let odd = r#"[{ "provider": "lab", "id": "odd", "api": "smoke-signals" }]"#;
+    std::fs::write(dir.path().join("odd.json"), odd).unwrap();
     for (args, said) in [
         (&["-m", "openai/gtp-5"][..], "did you mean openai/gpt-5"),
         (&["-m", "opnai/gpt-5"], "openai/gpt-5"),
@@ -18,10 +20,7 @@ fn names_and_keys_that_are_wrong_are_mistakes_in_the_usage() {
             "set the environment variable OPENAI_API_KEY",
         ),
         (&["-m", "anthropic/claude-sonnet-4-5"], "ANTHROPIC_API_KEY"),
-        (
-            &["-m", "mistral/mistral-large-latest"],
-            "mistral-conversations",
-        ),
+        (&["--models", "odd.json", "-m", "lab/odd"], "smoke-signals"),
         (&["--thinking", "deep"], "minimal, low"),
         (
             &["--system", "@missing.txt"],

@@ -99,6 +99,14 @@ fn a_model_of_another_protocol_is_asked_in_it() {
     assert!(request.contains("x-api-key: sk-ant") && request.contains(r#""thinking":{"#));
 }
 
+/// What a server answers in the protocol `openai-responses`.
+const RESPONSES: &str = concat!(
+    "data: {\"type\":\"response.output_item.added\",\"output_index\":0,",
+    "\"item\":{\"type\":\"message\",\"id\":\"msg_1\",\"content\":[]}}\n\n",
+    "data: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"Hi.\"}\n\n",
+    "data: {\"type\":\"response.completed\",\"response\":{\"id\":\"resp_1\",\"status\":\"completed\"}}\n\n",
+);
+
 #[test]
 fn thinking_is_brought_to_what_the_model_offers() {
     let dir = folder();
@@ -117,7 +125,11 @@ fn thinking_is_brought_to_what_the_model_offers() {
             "note: plain is not known to think; --thinking has no effect\n",
         ),
     ] {
-        let server = Server::start(vec![Answer::text(&["Hi."])]);
+        let answer = match model {
+            "lab/plain" => Answer::text(&["Hi."]),
+            _ => Answer::new("200 OK", "text/event-stream", RESPONSES),
+        };
+        let server = Server::start(vec![answer]);
         own_models(dir.path(), server.url());
         let mut command = ask(dir.path(), model, &["--thinking", level]);
         let run = Run::from(command.env("OPENAI_API_KEY", "sk").output().unwrap());
@@ -125,11 +137,8 @@ fn thinking_is_brought_to_what_the_model_offers() {
         assert_eq!(run.stderr, said);
         let request = server.requests().remove(0);
         let body: Value = serde_json::from_str(request.lines().last().unwrap()).unwrap();
-        assert_eq!(
-            body.get("reasoning_effort").and_then(Value::as_str),
-            effort,
-            "{body}"
-        );
+        assert_eq!(run.stdout, "Hi.\n");
+        assert_eq!(body["reasoning"]["effort"].as_str(), effort, "{body}");
     }
 }
 
