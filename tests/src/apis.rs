@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use pi_ai::{
-    Anthropic, AzureOpenAi, Google, HttpClient, Mistral, OpenAiCompletions, OpenAiResponses,
+    Anthropic, AzureOpenAi, Google, HttpClient, Mistral, OpenAiCompletions, OpenAiResponses, Vertex,
 };
 use pi_ai_wire::codec::Decoder;
 use pi_ai_wire::{
@@ -38,8 +38,11 @@ pub enum Access {
 /// The entry of a codec and its provider.
 macro_rules! api {
     ($codec:ident, $provider:ident) => {
+        api!($codec::API, $codec, $provider)
+    };
+    ($name:path, $codec:ident, $provider:ident) => {
         Api {
-            name: $codec::API,
+            name: $name,
             decoder: |request| Box::new($codec::Decoder::new(Arc::clone(&request.model))),
             provider: |access| Ok(Arc::new($provider::new().with_client(client(access)?))),
         }
@@ -51,6 +54,11 @@ pub const ALL: &[Api] = &[
     api!(anthropic_messages, Anthropic),
     api!(azure_openai_responses, AzureOpenAi),
     api!(google_generative_ai, Google),
+    api!(
+        google_generative_ai::VERTEX_API,
+        google_generative_ai,
+        Vertex
+    ),
     api!(mistral_conversations, Mistral),
     api!(openai_completions, OpenAiCompletions),
     api!(openai_responses, OpenAiResponses),

@@ -46,7 +46,7 @@ pub struct HttpProvider<P> {
 pub(crate) struct Settings {
     pub(crate) client: HttpClient,
     pub(crate) sources: Sources,
-    base_url: Option<String>,
+    pub(crate) base_url: Option<String>,
 }
 
 impl<P: Protocol> HttpProvider<P> {

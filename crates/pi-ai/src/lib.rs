@@ -67,9 +67,12 @@
 //! - `otel`: `Traced`, which puts each request into a `tracing` span with the attributes of
 //!   OpenTelemetry's conventions for generative AI.
 //! - `reqwest`: [`HttpClient`]s that use a `reqwest::Client` of the application.
+//! - `vertex`: `Vertex`, Gemini models on Vertex AI, by API key or by application-default credentials.
 
 pub mod catalog;
 
+#[cfg(feature = "vertex")]
+mod adc;
 #[cfg(feature = "anthropic")]
 mod anthropic;
 #[cfg(feature = "openai")]
@@ -91,10 +94,14 @@ mod openai_responses;
 mod otel;
 mod protocol;
 mod providers;
+#[cfg(feature = "vertex")]
+mod vertex;
 
 pub use pi_ai_wire::errors::is_context_overflow;
 pub use pi_http::{HttpClient, Limits, RetryPolicy, Timeouts};
 
+#[cfg(feature = "vertex")]
+pub use crate::adc::ApplicationDefault;
 #[cfg(feature = "anthropic")]
 pub use crate::anthropic::Anthropic;
 #[cfg(feature = "openai")]
@@ -115,3 +122,5 @@ pub use crate::openai_responses::OpenAiResponses;
 #[cfg(feature = "otel")]
 pub use crate::otel::Traced;
 pub use crate::providers::Providers;
+#[cfg(feature = "vertex")]
+pub use crate::vertex::Vertex;

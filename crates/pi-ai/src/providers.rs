@@ -26,6 +26,9 @@ use crate::http_provider::Settings;
 #[derive(Clone, Default)]
 pub struct Providers {
     settings: Settings,
+    /// The tokens of Google Cloud, which routers share.
+    #[cfg(feature = "vertex")]
+    google_cloud: crate::ApplicationDefault,
 }
 
 impl Providers {
@@ -98,6 +101,11 @@ impl Providers {
                 pi_ai_wire::openai_responses::API,
                 crate::OpenAiResponses::from(self.settings.clone()),
             );
+        #[cfg(feature = "vertex")]
+        let router = router.with(
+            pi_ai_wire::google_generative_ai::VERTEX_API,
+            crate::Vertex::with_settings(self.settings.clone(), self.google_cloud.clone()),
+        );
         router
     }
 }

@@ -12,3 +12,5 @@ mod openai_completions;
 mod openai_responses;
 #[cfg(test)]
 mod providers;
+#[cfg(all(test, feature = "vertex"))]
+mod vertex;
