@@ -8,10 +8,15 @@
 
 #[cfg(feature = "anthropic")]
 pub mod anthropic_messages;
+#[cfg(feature = "bedrock")]
+mod aws_event_stream;
+#[cfg(feature = "bedrock")]
+pub mod bedrock_converse_stream;
 #[cfg(any(feature = "mistral", feature = "openai"))]
 mod chat;
 pub mod codec;
 pub mod errors;
+pub mod framing;
 #[cfg(feature = "google")]
 pub mod google_generative_ai;
 #[cfg(feature = "__codec")]
@@ -24,6 +29,8 @@ mod joined;
 mod json;
 #[cfg(feature = "__codec")]
 mod levels;
+#[cfg(any(feature = "bedrock", feature = "mistral", feature = "openai"))]
+mod limit;
 #[cfg(feature = "mistral")]
 pub mod mistral_conversations;
 #[cfg(feature = "openai")]

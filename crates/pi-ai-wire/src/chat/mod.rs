@@ -12,4 +12,4 @@ pub(crate) use self::delta::{CallDelta, FunctionDelta};
 pub(crate) use self::finish::{Finish, Reason, chunk_error, error_of};
 pub(crate) use self::open::Open;
 pub(crate) use self::usage::WireUsage;
-pub(crate) use self::wire::{DataUrl, WireCall, WireTool, max_tokens};
+pub(crate) use self::wire::{DataUrl, WireCall, WireTool};
