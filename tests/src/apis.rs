@@ -3,8 +3,13 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+#[cfg(feature = "bedrock")]
+use pi_ai::Bedrock;
 use pi_ai::{Anthropic, Google, HttpClient, Mistral, OpenAiCompletions};
+#[cfg(feature = "bedrock")]
+use pi_ai_wire::bedrock_converse_stream;
 use pi_ai_wire::codec::Decoder;
+use pi_ai_wire::framing::Framing;
 use pi_ai_wire::{
     anthropic_messages, google_generative_ai, mistral_conversations, openai_completions,
 };
@@ -46,10 +51,24 @@ macro_rules! api {
 /// All APIs.
 pub const ALL: &[Api] = &[
     api!(anthropic_messages, Anthropic),
+    #[cfg(feature = "bedrock")]
+    api!(bedrock_converse_stream, KeyedBedrock),
     api!(google_generative_ai, Google),
     api!(mistral_conversations, Mistral),
     api!(openai_completions, OpenAiCompletions),
 ];
+
+/// Bedrock with an access key, which no option of a request can give.
+#[cfg(feature = "bedrock")]
+struct KeyedBedrock;
+
+#[cfg(feature = "bedrock")]
+impl KeyedBedrock {
+    #[expect(clippy::new_ret_no_self, reason = "made as the other providers are")]
+    fn new() -> Bedrock {
+        Bedrock::new().with_access_key("AKIDEXAMPLE", "test-secret", None)
+    }
+}
 
 /// Makes a client that needs no certificates: everything is on this machine.
 fn client(access: Access) -> Result<HttpClient> {
@@ -81,4 +100,14 @@ pub fn tls_without_certificates() -> Result<rustls::ClientConfig> {
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Api> {
     ALL.iter().find(|api| api.name == name)
+}
+
+/// Returns how the events of an API are told apart.
+#[must_use]
+pub fn framing(name: &str) -> Framing {
+    match name {
+        #[cfg(feature = "bedrock")]
+        bedrock_converse_stream::API => Framing::AwsEventStream,
+        _ => Framing::Sse,
+    }
 }

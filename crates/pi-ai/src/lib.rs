@@ -59,6 +59,8 @@
 //! - `google` (default): [`Google`].
 //! - `mistral` (default): [`Mistral`].
 //! - `openai` (default): [`OpenAiCompletions`], and what goes with local servers.
+//! - `bedrock`: `Bedrock`, with crates of AWS for signatures and credentials. Off by default, since they
+//!   are many.
 //! - `catalog` (default): the lookup of models in [`catalog`], and the models of those who serve their
 //!   own.
 //! - `catalog-aggregators`: the models of those who pass on the models of others, such as OpenRouter
@@ -71,6 +73,8 @@ pub mod catalog;
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
+#[cfg(feature = "bedrock")]
+mod bedrock;
 mod credentials;
 mod env;
 #[cfg(feature = "google")]
@@ -92,6 +96,8 @@ pub use pi_http::{HttpClient, Limits, RetryPolicy, Timeouts};
 
 #[cfg(feature = "anthropic")]
 pub use crate::anthropic::Anthropic;
+#[cfg(feature = "bedrock")]
+pub use crate::bedrock::Bedrock;
 pub use crate::credentials::{Credential, Credentials, LOCAL_PROVIDER};
 pub use crate::env::key_variables;
 #[cfg(feature = "google")]
