@@ -3,10 +3,15 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+#[cfg(feature = "bedrock")]
+use pi_ai::Bedrock;
 use pi_ai::{
     Anthropic, AzureOpenAi, Google, HttpClient, Mistral, OpenAiCompletions, OpenAiResponses, Vertex,
 };
+#[cfg(feature = "bedrock")]
+use pi_ai_wire::bedrock_converse_stream;
 use pi_ai_wire::codec::Decoder;
+use pi_ai_wire::framing::Framing;
 use pi_ai_wire::{
     anthropic_messages, azure_openai_responses, google_generative_ai, mistral_conversations,
     openai_completions, openai_responses,
@@ -53,6 +58,8 @@ macro_rules! api {
 pub const ALL: &[Api] = &[
     api!(anthropic_messages, Anthropic),
     api!(azure_openai_responses, AzureOpenAi),
+    #[cfg(feature = "bedrock")]
+    api!(bedrock_converse_stream, KeyedBedrock),
     api!(google_generative_ai, Google),
     api!(
         google_generative_ai::VERTEX_API,
@@ -63,6 +70,18 @@ pub const ALL: &[Api] = &[
     api!(openai_completions, OpenAiCompletions),
     api!(openai_responses, OpenAiResponses),
 ];
+
+/// Bedrock with an access key, which no option of a request can give.
+#[cfg(feature = "bedrock")]
+struct KeyedBedrock;
+
+#[cfg(feature = "bedrock")]
+impl KeyedBedrock {
+    #[expect(clippy::new_ret_no_self, reason = "made as the other providers are")]
+    fn new() -> Bedrock {
+        Bedrock::new().with_access_key("AKIDEXAMPLE", "test-secret", None)
+    }
+}
 
 /// Makes a client that needs no certificates: everything is on this machine.
 fn client(access: Access) -> Result<HttpClient> {
@@ -94,4 +113,14 @@ pub fn tls_without_certificates() -> Result<rustls::ClientConfig> {
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Api> {
     ALL.iter().find(|api| api.name == name)
+}
+
+/// Returns how the events of an API are told apart.
+#[must_use]
+pub fn framing(name: &str) -> Framing {
+    match name {
+        #[cfg(feature = "bedrock")]
+        bedrock_converse_stream::API => Framing::AwsEventStream,
+        _ => Framing::Sse,
+    }
 }

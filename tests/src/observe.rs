@@ -5,14 +5,14 @@ use std::collections::{BTreeSet, VecDeque};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use pi_ai_wire::codec::Decoder;
-use pi_ai_wire::sse::{SseDecoder, SseError};
+use pi_ai_wire::framing::{FrameReader, Framing};
 use pi_core::{
     Assembler, AssistantEvent, AssistantMessage, AssistantStream, ErrorKind, InProcess, Model,
     ProviderError,
 };
 use serde_json::{Value, json};
 
-use crate::normalise;
+use crate::{apis, normalise};
 
 /// One reply, in the shapes of the stored cases.
 #[derive(Debug, Clone)]
@@ -63,6 +63,7 @@ impl Observation {
         let mut assembler = Assembler::new(AssistantMessage::empty(model, 0));
         let mut events = Vec::new();
         Feed {
+            framing: apis::framing(&model.api),
             decoder,
             queue: VecDeque::new(),
         }
@@ -121,10 +122,11 @@ impl Observation {
     }
 }
 
-/// Feeds pieces of a body to a decoder, and returns the events as they are.
+/// Feeds pieces of a body of server-sent events to a decoder, and returns the events as they are.
 #[must_use]
 pub fn fold(decoder: Box<dyn Decoder>, pieces: &[Bytes]) -> Vec<AssistantEvent> {
     let feed = Feed {
+        framing: Framing::Sse,
         decoder,
         queue: VecDeque::new(),
     };
@@ -134,6 +136,7 @@ pub fn fold(decoder: Box<dyn Decoder>, pieces: &[Bytes]) -> Vec<AssistantEvent> 
 }
 
 struct Feed {
+    framing: Framing,
     decoder: Box<dyn Decoder>,
     queue: VecDeque<AssistantEvent>,
 }
@@ -158,10 +161,10 @@ impl Feed {
         pieces: &[Bytes],
         see: &mut impl FnMut(AssistantEvent),
     ) -> Result<(), ProviderError> {
-        let mut frames = SseDecoder::new();
+        let mut frames = FrameReader::new(self.framing);
         for piece in pieces {
             frames.push(piece.clone());
-            while let Some(frame) = frames.next_frame().map_err(broken)? {
+            while let Some(frame) = frames.next_frame()? {
                 self.decoder.frame(&frame, &mut self.queue)?;
                 self.queue.drain(..).for_each(&mut *see);
                 if self.decoder.is_ended() {
@@ -169,7 +172,7 @@ impl Feed {
                 }
             }
         }
-        if let Some(frame) = frames.finish().map_err(broken)? {
+        if let Some(frame) = frames.finish()? {
             self.decoder.frame(&frame, &mut self.queue)?;
         }
         if !self.decoder.is_ended() {
@@ -177,10 +180,6 @@ impl Feed {
         }
         Ok(())
     }
-}
-
-fn broken(error: SseError) -> ProviderError {
-    ProviderError::new(ErrorKind::Protocol, error.to_string()).with_source(error)
 }
 
 fn in_process(event: &AssistantEvent, message: &AssistantMessage) -> Value {

@@ -189,6 +189,9 @@ impl<R: Reply> Decoder for ReplyDecoder<R> {
     }
 }
 
+/// What stands for reasoning that the service hides.
+pub(crate) const REDACTED: &str = "[Reasoning redacted]";
+
 /// Makes a piece of a text block.
 pub(crate) fn text_delta(content_index: usize, delta: Cow<'_, str>) -> AssistantEvent {
     AssistantEvent::TextDelta {

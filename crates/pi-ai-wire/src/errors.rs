@@ -305,6 +305,7 @@ const OVERFLOW: &[&[&str]] = &[
     &["prompt is too long"],                       // Anthropic
     &["prompt too long"],                          // Ollama
     &["input is too long"],                        // Bedrock
+    &["number of input tokens exceeds maximum"],   // Amazon Nova
     &["exceeds the context window"],               // OpenAI
     &["input token count", "exceeds the maximum"], // Gemini
     &["maximum prompt length is"],                 // xAI

@@ -10,14 +10,19 @@
 mod affinity;
 #[cfg(feature = "anthropic")]
 pub mod anthropic_messages;
+#[cfg(feature = "bedrock")]
+mod aws_event_stream;
 #[cfg(feature = "openai")]
 pub mod azure_openai_responses;
+#[cfg(feature = "bedrock")]
+pub mod bedrock_converse_stream;
 #[cfg(any(feature = "mistral", feature = "openai"))]
 mod chat;
 pub mod codec;
 #[cfg(feature = "__codec")]
 mod digest;
 pub mod errors;
+pub mod framing;
 #[cfg(feature = "google")]
 pub mod google_generative_ai;
 #[cfg(feature = "__codec")]
@@ -30,6 +35,8 @@ mod joined;
 mod json;
 #[cfg(feature = "__codec")]
 mod levels;
+#[cfg(any(feature = "bedrock", feature = "mistral", feature = "openai"))]
+mod limit;
 #[cfg(feature = "mistral")]
 pub mod mistral_conversations;
 #[cfg(feature = "openai")]

@@ -47,7 +47,7 @@ pub enum SseError {
     Cut,
 }
 
-/// One event of an event stream.
+/// One event of an event stream. Other framings give the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseFrame {
     event: Option<Arc<str>>,
@@ -56,6 +56,16 @@ pub struct SseFrame {
 }
 
 impl SseFrame {
+    /// Creates a frame of another framing.
+    #[cfg(feature = "bedrock")]
+    pub(crate) fn new(event: Arc<str>, data: Bytes) -> Self {
+        Self {
+            event: Some(event),
+            data,
+            id: None,
+        }
+    }
+
     /// Returns the name of the event: `message` when the stream gave none.
     pub fn event(&self) -> &str {
         self.event.as_deref().unwrap_or("message")

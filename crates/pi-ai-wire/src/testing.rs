@@ -8,7 +8,7 @@ use pi_core::{Assembler, AssistantEvent, AssistantMessage, Model, ModelCost, Pro
 use proptest::prelude::*;
 
 use crate::codec::Decoder;
-use crate::sse::SseDecoder;
+use crate::framing::{FrameReader, Framing};
 
 /// Declares the fixtures of an api that the tests of its decoder go through, and how to read one.
 macro_rules! codec_tests {
@@ -49,31 +49,41 @@ pub(crate) fn model() -> Arc<Model> {
     Arc::new(model)
 }
 
-/// Decodes a body that comes in pieces which end at `cuts`.
+/// Decodes a body of server-sent events that comes in pieces which end at `cuts`.
 pub(crate) fn decode(
-    mut decoder: impl Decoder,
+    decoder: impl Decoder,
     body: &str,
     cuts: &[usize],
 ) -> (Vec<AssistantEvent>, Progress) {
-    let body = Bytes::copy_from_slice(body.as_bytes());
-    let mut frames = SseDecoder::new();
+    decode_framed(Framing::Sse, decoder, body.as_bytes(), cuts)
+}
+
+/// Decodes a body that comes in pieces which end at `cuts`.
+pub(crate) fn decode_framed(
+    framing: Framing,
+    mut decoder: impl Decoder,
+    body: &[u8],
+    cuts: &[usize],
+) -> (Vec<AssistantEvent>, Progress) {
+    let body = Bytes::copy_from_slice(body);
+    let mut frames = FrameReader::new(framing);
     let mut events = VecDeque::new();
     let mut from = 0;
     let mut run = || {
         for to in cuts.iter().copied().chain([body.len()]) {
             frames.push(body.slice(from..to));
             from = to;
-            while let Some(frame) = frames.next_frame().expect("framing is tested elsewhere") {
+            while let Some(frame) = frames.next_frame()? {
                 decoder.frame(&frame, &mut events)?;
             }
         }
-        while let Some(frame) = frames.finish().expect("framing is tested elsewhere") {
+        while let Some(frame) = frames.finish()? {
             decoder.frame(&frame, &mut events)?;
         }
         decoder.finish(&mut events)
     };
     let result = run();
-    assert!(decoder.is_ended());
+    assert!(decoder.is_ended() || result.is_err());
     let progress = decoder.progress();
     if let Err(error) = result {
         let Progress {
@@ -119,7 +129,11 @@ fn outline(events: &[AssistantEvent]) -> String {
         } => {
             format!(
                 "{content_index} thinking {}",
-                content_signature.as_deref().unwrap_or("-")
+                match content_signature.as_deref() {
+                    None => "-",
+                    Some("") => "unsigned",
+                    Some(signature) => signature,
+                }
             )
         }
         AssistantEvent::ToolCallStart {

@@ -216,7 +216,11 @@ impl Sources {
         Ok(renewed.and_then(Credential::present))
     }
 
-    async fn of_source(&self, provider: &str) -> Result<Option<Credential>, ProviderError> {
+    /// Returns the credential of the source alone.
+    pub(crate) async fn of_source(
+        &self,
+        provider: &str,
+    ) -> Result<Option<Credential>, ProviderError> {
         let found = match &self.source {
             Source::None => None,
             Source::Key(key) => Some(key.clone().into()),

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use pi_ai_wire::codec::ReplyDecoder;
 use pi_core::{
-    AssistantMessage, AssistantStream, BoxFuture, ErrorKind, Provider, ProviderError, Request,
-    SecretString,
+    AssistantMessage, AssistantStream, BoxFuture, ErrorKind, Model, Provider, ProviderError,
+    Request, SecretString,
 };
 use pi_http::{Call, CallSource, Exchange, HttpClient, is_loopback};
 
@@ -47,6 +47,39 @@ pub(crate) struct Settings {
     pub(crate) client: HttpClient,
     pub(crate) sources: Sources,
     pub(crate) base_url: Option<String>,
+}
+
+impl Settings {
+    /// Returns the address for a model: that of the settings, else that of the request (`named`), else
+    /// that of the model. Parts in braces are filled in by `variable`; `advice` is for who has none.
+    pub(crate) fn base_url(
+        &self,
+        model: &Model,
+        named: Option<&str>,
+        advice: &str,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<String, ProviderError> {
+        let base_url = self.base_url.as_deref().or(named);
+        let base_url = base_url.unwrap_or(&model.base_url);
+        if base_url.trim().is_empty() {
+            let id = &model.id;
+            let text = format!("model {id} has no base URL to send a request to: {advice}");
+            return Err(ProviderError::new(ErrorKind::InvalidRequest, text));
+        }
+        env::fill_in(base_url, variable).map_err(|name| {
+            let text = format!(
+                "the base URL of {} needs {name}: set it and use from_env(), or set a base URL",
+                model.provider
+            );
+            ProviderError::new(ErrorKind::InvalidRequest, text)
+        })
+    }
+
+    /// Reads a variable of the environment, if that may be read.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        let use_env = self.sources.use_env;
+        use_env.then(|| std::env::var(name).ok()).flatten()
+    }
 }
 
 impl<P: Protocol> HttpProvider<P> {
@@ -194,7 +227,11 @@ impl<P: Protocol> Calls<P> {
         if self.written.is_none() && self.settings.sources.use_env {
             P::complete(&mut self.request, &|name| std::env::var(name).ok());
         }
-        let base_url = self.base_url()?;
+        let (settings, model) = (&self.settings, &self.request.model);
+        let named = P::base_url(&self.request);
+        let base_url = settings.base_url(model, named.as_deref(), P::WITHOUT_BASE_URL, |name| {
+            settings.variable(name)
+        })?;
         let headers = P::headers(&self.request);
         if !self.is_renewed {
             let is_written_by_hand = KeyHeader::is_among(&headers);
@@ -228,29 +265,6 @@ impl<P: Protocol> Calls<P> {
         Ok(self.is_renewed)
     }
 
-    fn base_url(&self) -> Result<String, ProviderError> {
-        let model = &self.request.model;
-        let named = P::base_url(&self.request);
-        let base_url = self.settings.base_url.as_deref().or(named.as_deref());
-        let base_url = base_url.unwrap_or(&model.base_url);
-        if base_url.trim().is_empty() {
-            let (id, advice) = (&model.id, P::WITHOUT_BASE_URL);
-            let text = format!("model {id} has no base URL to send a request to: {advice}");
-            return Err(ProviderError::new(ErrorKind::InvalidRequest, text));
-        }
-        let use_env = self.settings.sources.use_env;
-        env::fill_in(base_url, |name| {
-            use_env.then(|| std::env::var(name).ok()).flatten()
-        })
-        .map_err(|name| {
-            let text = format!(
-                "the base URL of {} needs {name}: set it and use from_env(), or set a base URL",
-                model.provider
-            );
-            ProviderError::new(ErrorKind::InvalidRequest, text)
-        })
-    }
-
     async fn credential(
         &self,
         base_url: &str,
@@ -268,7 +282,7 @@ impl<P: Protocol> Calls<P> {
 }
 
 /// Writes the body and shows it to the payload hook.
-async fn payload<P: Protocol>(request: &Request) -> Result<Vec<u8>, ProviderError> {
+pub(crate) async fn payload<P: Protocol>(request: &Request) -> Result<Vec<u8>, ProviderError> {
     let invalid = |error: serde_json::Error| {
         let text = "the request cannot be written as JSON";
         ProviderError::new(ErrorKind::InvalidRequest, text).with_source(error)

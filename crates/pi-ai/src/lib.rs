@@ -58,6 +58,8 @@
 //! - `anthropic` (default): [`Anthropic`].
 //! - `google` (default): [`Google`].
 //! - `mistral` (default): [`Mistral`].
+//! - `bedrock`: `Bedrock`, with crates of AWS for signatures and credentials. Off by default, since they
+//!   are many.
 //! - `openai` (default): [`OpenAiResponses`], [`AzureOpenAi`], [`OpenAiCompletions`], and what goes
 //!   with local servers.
 //! - `catalog` (default): the lookup of models in [`catalog`], and the models of those who serve their
@@ -77,6 +79,8 @@ mod adc;
 mod anthropic;
 #[cfg(feature = "openai")]
 mod azure_openai;
+#[cfg(feature = "bedrock")]
+mod bedrock;
 mod credentials;
 mod env;
 #[cfg(feature = "google")]
@@ -106,6 +110,8 @@ pub use crate::adc::ApplicationDefault;
 pub use crate::anthropic::Anthropic;
 #[cfg(feature = "openai")]
 pub use crate::azure_openai::AzureOpenAi;
+#[cfg(feature = "bedrock")]
+pub use crate::bedrock::Bedrock;
 pub use crate::credentials::{Credential, Credentials, LOCAL_PROVIDER};
 pub use crate::env::key_variables;
 #[cfg(feature = "google")]

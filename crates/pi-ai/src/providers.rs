@@ -77,6 +77,11 @@ impl Providers {
             pi_ai_wire::anthropic_messages::API,
             crate::Anthropic::from(self.settings.clone()),
         );
+        #[cfg(feature = "bedrock")]
+        let router = router.with(
+            pi_ai_wire::bedrock_converse_stream::API,
+            crate::Bedrock::from(self.settings.clone()),
+        );
         #[cfg(feature = "google")]
         let router = router.with(
             pi_ai_wire::google_generative_ai::API,

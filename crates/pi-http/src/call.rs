@@ -34,6 +34,14 @@ impl Call {
         }
     }
 
+    /// Creates a `PUT` of a JSON body.
+    pub fn put(url: impl Into<String>, json: impl Into<Bytes>) -> Self {
+        Self {
+            method: Method::PUT,
+            ..Self::post(url, json)
+        }
+    }
+
     /// Creates a `GET`.
     pub fn get(url: impl Into<String>) -> Self {
         Self {
@@ -58,6 +66,31 @@ impl Call {
     pub fn with_bearer(self, token: &SecretString) -> Self {
         let value = format!("Bearer {}", token.expose_secret());
         self.with_header(AUTHORIZATION.as_str(), value)
+    }
+
+    /// Returns the method, for who signs the call.
+    #[must_use]
+    pub fn method(&self) -> &str {
+        self.method.as_str()
+    }
+
+    /// Returns the address as it was given, which may hold secrets.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Returns the headers that were set, in the order in which they were; of a name that occurs twice
+    /// the last one is sent.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &SecretString)> {
+        let headers = self.headers.iter();
+        headers.map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// Returns the body, empty if there is none.
+    #[must_use]
+    pub fn body(&self) -> &[u8] {
+        self.body.as_deref().unwrap_or_default()
     }
 
     pub(crate) fn into_parts(self, accept: &'static str) -> Result<Parts, ProviderError> {
@@ -183,6 +216,21 @@ mod tests {
             assert_eq!(*error.kind(), ErrorKind::InvalidRequest);
             assert!(error.message().contains("key") && !error.message().contains("s3cret"));
         }
+    }
+
+    #[test]
+    fn who_signs_a_call_sees_all_of_it() {
+        let call = Call::put("http://host/a", "{}").with_header("x-a", "1");
+        assert_eq!(
+            (call.method(), call.url(), call.body()),
+            ("PUT", "http://host/a", &b"{}"[..])
+        );
+        let headers: Vec<_> = call
+            .headers()
+            .map(|(name, value)| (name, value.expose_secret()))
+            .collect();
+        assert_eq!(headers, [("x-a", "1")]);
+        assert!(Call::get("http://host").body().is_empty());
     }
 
     #[test]

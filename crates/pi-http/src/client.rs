@@ -13,7 +13,7 @@ use pi_core::{Clock, ErrorKind, Phase, ProviderError, ResponseHead};
 use reqwest::Url;
 use rustls::ClientConfig;
 
-use crate::address::{host_and_port, is_this_machine, shown_target};
+use crate::address::{host_and_port, is_this_machine, shown_target, shown_url};
 use crate::body::Body;
 use crate::call::Call;
 use crate::clock::TokioClock;
@@ -118,8 +118,46 @@ impl HttpClient {
             let failure = self.refused(answer, Vec::new(), read_error).await;
             return Err(failure.error);
         }
+        self.whole_body(&mut answer).await
+    }
+
+    /// Sends a call once and returns head and body of its answer, whatever its status: for the
+    /// services that hand out credentials. All of it may take as long as `limit`.
+    ///
+    /// # Errors
+    /// If there is no whole answer: no connection, no head or body in time, or a body beyond
+    /// [`Limits::event_bytes`].
+    ///
+    /// # Cancel safety
+    /// Dropping the future stops the request; whether the server has seen it is unknown.
+    pub async fn ask(
+        &self,
+        call: Call,
+        limit: Option<Duration>,
+    ) -> Result<(ResponseHead, Bytes), ProviderError> {
+        let url = call.url().to_owned();
+        let answer = async {
+            let sent = self.send(call, "*/*").await;
+            let mut answer = sent.map_err(|failure| failure.error)?;
+            let body = self.whole_body(&mut answer).await?;
+            Ok((answer.head, body))
+        };
+        match self.within(limit, answer).await {
+            Some(answer) => answer,
+            None => {
+                let url = shown_url(&url);
+                Err(failure::timeout(
+                    Phase::Whole,
+                    limit.unwrap_or_default(),
+                    &url,
+                ))
+            }
+        }
+    }
+
+    async fn whole_body(&self, answer: &mut Answer) -> Result<Bytes, ProviderError> {
         if let Some(error) = answer.compressed() {
-            return Err(self.complete(error, &answer));
+            return Err(self.complete(error, answer));
         }
         let (limit, socket) = (self.shared.limits.event_bytes, self.shared.timeouts.socket);
         let mut read = Vec::new();
@@ -135,7 +173,7 @@ impl HttpClient {
                 failure::timeout(Phase::Socket, socket.unwrap_or_default(), host)
             }
         };
-        Err(self.complete(error, &answer))
+        Err(self.complete(error, answer))
     }
 
     /// Sends a call and waits for the head of its answer.

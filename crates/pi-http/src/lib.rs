@@ -11,7 +11,7 @@
 //! ```text
 //! Exchange { calls, decoder, read_error } --HttpClient::stream_events--> EventStream
 //!
-//! poll_next: socket --Bytes--> SseDecoder --frame--> Decoder --AssistantEvent--> who polled
+//! poll_next: socket --Bytes--> FrameReader --frame--> Decoder --AssistantEvent--> who polled
 //! ```
 //!
 //! There is no channel or queue between the socket and who polls: a slow reader slows the socket,

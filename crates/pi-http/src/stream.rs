@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_core::Stream;
 use pi_ai_wire::codec::Decoder;
-use pi_ai_wire::sse::{SseDecoder, SseError};
+use pi_ai_wire::framing::{FrameReader, Framing};
 use pi_core::{
     AssistantEvent, BoxFuture, ErrorKind, EventSource, Model, Progress, ProviderError,
     ResponseHead, ResponseHook,
@@ -36,6 +36,7 @@ pub struct Exchange<D> {
     calls: Option<Box<dyn CallSource>>,
     new_decoder: Box<dyn Fn() -> D + Send>,
     read_error: ErrorReader,
+    framing: Framing,
     on_response: Option<ResponseHook>,
     max_retry_delay: Option<Duration>,
     starts_when_sent: bool,
@@ -55,10 +56,19 @@ impl<D> Exchange<D> {
             calls: Some(Box::new(calls)),
             new_decoder: Box::new(new_decoder),
             read_error,
+            framing: Framing::Sse,
             on_response: None,
             max_retry_delay: None,
             starts_when_sent: false,
         }
+    }
+
+    /// Sets how the events of the response are told apart, which the header `accept` says too;
+    /// server-sent events by default.
+    #[must_use]
+    pub fn with_framing(mut self, framing: Framing) -> Self {
+        self.framing = framing;
+        self
     }
 
     /// Sets whether `Start` comes as soon as the request is sent, in place of when the decoder finds
@@ -107,7 +117,7 @@ pub struct EventStream<D> {
     client: HttpClient,
     exchange: Exchange<D>,
     decoder: D,
-    sse: SseDecoder,
+    frames: FrameReader,
     /// The events of the frame that was read last.
     events: VecDeque<AssistantEvent>,
     state: State,
@@ -168,7 +178,7 @@ impl<D: Decoder> EventStream<D> {
     pub(crate) fn new(client: HttpClient, exchange: Exchange<D>) -> Self {
         Self {
             decoder: (exchange.new_decoder)(),
-            sse: framer(&client),
+            frames: framer(&client, exchange.framing),
             client,
             exchange,
             events: VecDeque::new(),
@@ -211,8 +221,8 @@ impl<D: Decoder> EventStream<D> {
             }
             State::Reading(reading) => {
                 let frame = match reading.at_end {
-                    true => self.sse.finish(),
-                    false => self.sse.next_frame(),
+                    true => self.frames.finish(),
+                    false => self.frames.next_frame(),
                 };
                 match frame {
                     Ok(Some(frame)) => {
@@ -226,7 +236,7 @@ impl<D: Decoder> EventStream<D> {
                     Ok(None) => return self.poll_body(cx),
                     Err(error) => {
                         let is_cut = reading.at_end;
-                        self.broke_off(framing(error), is_cut);
+                        self.broke_off(error, is_cut);
                     }
                 }
             }
@@ -256,6 +266,7 @@ impl<D: Decoder> EventStream<D> {
             self.client.clone(),
             Arc::clone(&self.exchange.model),
             call,
+            self.exchange.framing,
             self.exchange.read_error,
             self.exchange.on_response.clone(),
         )));
@@ -281,7 +292,7 @@ impl<D: Decoder> EventStream<D> {
         let State::Reading(reading) = &mut self.state else {
             return Poll::Ready(());
         };
-        match ready!(reading.poll(cx, &mut self.sse, self.client.limits().body_bytes)) {
+        match ready!(reading.poll(cx, &mut self.frames, self.client.limits().body_bytes)) {
             Ok(Step::Bytes) => {}
             Ok(Step::Document(start)) => {
                 if let State::Reading(reading) = std::mem::replace(&mut self.state, State::Ended) {
@@ -377,7 +388,7 @@ impl<D: Decoder> EventStream<D> {
     /// Forgets what the last attempt left behind.
     fn start_over(&mut self) {
         self.decoder = (self.exchange.new_decoder)();
-        self.sse = framer(&self.client);
+        self.frames = framer(&self.client, self.exchange.framing);
     }
 
     /// Lets go of the connection and puts the closing event behind those that are still queued.
@@ -401,7 +412,7 @@ impl Reading {
     fn poll(
         &mut self,
         cx: &mut Context<'_>,
-        sse: &mut SseDecoder,
+        frames: &mut FrameReader,
         limit: usize,
     ) -> Poll<Result<Step, ProviderError>> {
         self.deadlines.resume();
@@ -430,7 +441,7 @@ impl Reading {
                 return Poll::Ready(Ok(Step::Document(piece)));
             }
         }
-        sse.push(piece);
+        frames.push(piece);
         Poll::Ready(Ok(Step::Bytes))
     }
 }
@@ -498,10 +509,11 @@ async fn ask(
     client: HttpClient,
     model: Arc<Model>,
     call: Call,
+    framing: Framing,
     read_error: ErrorReader,
     on_response: Option<ResponseHook>,
 ) -> Result<Answer, Failure> {
-    let answer = client.send(call, "text/event-stream").await?;
+    let answer = client.send(call, framing.media_type()).await?;
     if let Some(hook) = on_response {
         hook.call(answer.head.clone(), model)
             .await
@@ -522,23 +534,15 @@ async fn ask(
     }
 }
 
-fn framer(client: &HttpClient) -> SseDecoder {
+fn framer(client: &HttpClient, framing: Framing) -> FrameReader {
     let limits = client.limits();
-    SseDecoder::new()
+    FrameReader::new(framing)
         .with_max_line_bytes(limits.line_bytes)
         .with_max_event_bytes(limits.event_bytes)
 }
 
-/// Returns true if a body that begins so is JSON or HTML: no line of an event stream does. The
-/// content type does not decide, since some gateways send event streams as `application/json`.
+/// Returns true if a body that begins so is JSON or HTML: no line of an event stream does, and a
+/// binary frame would be longer than 500 MB. The content type does not decide, since some gateways send event streams as `application/json`.
 fn is_document(first: u8) -> bool {
     matches!(first, b'{' | b'[' | b'"' | b'<')
-}
-
-fn framing(error: SseError) -> ProviderError {
-    let kind = match error {
-        SseError::LineTooLong { .. } | SseError::EventTooLong { .. } => ErrorKind::TooLarge,
-        _ => ErrorKind::Protocol,
-    };
-    ProviderError::new(kind, error.to_string()).with_source(error)
 }

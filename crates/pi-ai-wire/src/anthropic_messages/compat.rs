@@ -57,13 +57,13 @@ impl Compat {
 
 /// The version of a Claude model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Version(pub(super) u32, pub(super) u32);
+pub(crate) struct Version(pub(crate) u32, pub(crate) u32);
 
 impl Version {
     /// Reads the version behind the name of the family: `claude-opus-4-6`, `claude-sonnet-4.5`.
     ///
     /// Ids that have it in front (`claude-3-7-sonnet-20250219`) are older than all that is asked for.
-    pub(super) fn of(id: &str) -> Option<Self> {
+    pub(crate) fn of(id: &str) -> Option<Self> {
         const FAMILIES: [&str; 5] = ["opus-", "sonnet-", "haiku-", "fable-", "mythos-"];
 
         let id = id.rsplit('/').next()?;

@@ -13,9 +13,6 @@ use crate::errors::shortened;
 use crate::ids::CallIds;
 use crate::json;
 
-/// What stands for reasoning that the service hides.
-const REDACTED: &str = "[Reasoning redacted]";
-
 /// What an empty body is called.
 const NO_CHUNKS: &str = "request ended without sending any chunks";
 
@@ -251,7 +248,7 @@ impl Open {
                 is_redacted,
             } => AssistantEvent::ThinkingEnd {
                 content_index,
-                content: is_redacted.then(|| REDACTED.to_owned()),
+                content: is_redacted.then(|| codec::REDACTED.to_owned()),
                 content_signature: Some(signature).filter(|signature| !signature.is_empty()),
                 redacted: is_redacted,
             },

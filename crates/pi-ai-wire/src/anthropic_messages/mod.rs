@@ -20,13 +20,13 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
-mod compat;
+pub(crate) mod compat;
 mod decode;
 mod endpoint;
 mod errors;
 mod messages;
 mod request;
-mod thinking;
+pub(crate) mod thinking;
 mod types;
 mod usage;
 

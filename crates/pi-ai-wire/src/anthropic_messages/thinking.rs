@@ -17,18 +17,18 @@ const MIN_TOKENS: u64 = 1024;
 
 /// What goes into a request about thinking.
 #[derive(Debug)]
-pub(super) struct Plan<'a> {
+pub(crate) struct Plan<'a> {
     /// The most tokens of the reply, thoughts included.
-    pub(super) max_tokens: u64,
-    pub(super) thinking: Option<WireThinking>,
-    pub(super) effort: Option<Cow<'a, str>>,
+    pub(crate) max_tokens: u64,
+    pub(crate) thinking: Option<WireThinking>,
+    pub(crate) effort: Option<Cow<'a, str>>,
     /// Where the model thinks, it takes no temperature.
-    pub(super) is_thinking: bool,
+    pub(crate) is_thinking: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub(super) enum WireThinking {
+pub(crate) enum WireThinking {
     Adaptive {
         #[serde(skip_serializing_if = "Option::is_none")]
         display: Option<&'static str>,
@@ -42,7 +42,7 @@ pub(super) enum WireThinking {
 impl<'a> Plan<'a> {
     /// Goes by `options.reasoning`; where it is absent, by the options of this API: `thinkingEnabled`,
     /// `thinkingBudgetTokens` and `effort`.
-    pub(super) fn of(request: &'a Request, compat: &Compat) -> Self {
+    pub(crate) fn of(request: &'a Request, compat: &Compat) -> Self {
         let model = &*request.model;
         let options = &request.options;
         let max_tokens = max_tokens(model, options);

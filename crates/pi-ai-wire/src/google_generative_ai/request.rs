@@ -7,10 +7,8 @@ use serde_json::Value;
 use super::contents::{Content, contents};
 use super::family::{Family, Kind};
 use super::thinking::ThinkingConfig;
+use crate::limit::max_tokens;
 use crate::{ids, output};
-
-/// The most tokens of a reply that are asked for unless the options say more.
-const DEFAULT_MAX_TOKENS: u64 = 32_000;
 
 /// The most characters of a call's id that the models take which want one.
 const MAX_ID_CHARS: usize = 64;
@@ -111,13 +109,6 @@ impl RequestBody<'_> {
             },
         }
     }
-}
-
-fn max_tokens(request: &Request) -> Option<u64> {
-    let of_model = request.model.max_tokens.min(DEFAULT_MAX_TOKENS);
-    let asked = request.options.max_tokens.filter(|tokens| *tokens > 0);
-    // A model without a known limit gets no limit.
-    Some(asked.unwrap_or(of_model)).filter(|tokens| *tokens > 0)
 }
 
 #[derive(Serialize)]

@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::ids::call_id;
 use super::messages::{WireMessage, wire_messages};
-use crate::chat::{WireTool, max_tokens};
+use crate::chat::WireTool;
 use crate::levels;
+use crate::limit::max_tokens;
 
 /// The body of a request. Serialize it, or turn it into a value with `serde_json::to_value`.
 ///

@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::compat::{Compat, MaxTokensField, ThinkingFormat};
 use super::messages::{WireMessage, wire_messages};
-use crate::chat::{WireTool, max_tokens};
+use crate::chat::WireTool;
 use crate::levels;
+use crate::limit::max_tokens;
 
 /// The most characters of a call's id that OpenAI takes.
 const MAX_ID_CHARS: usize = 40;

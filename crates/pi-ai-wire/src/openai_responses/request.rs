@@ -10,7 +10,7 @@ use super::ids::{cache_key, call_id};
 use super::input::{WireItem, wire_items};
 use super::reasoning::Plan;
 use super::tools::{ToolChoice, WireTool};
-use crate::chat::max_tokens;
+use crate::limit::max_tokens;
 use crate::sampling::WireSchema;
 
 /// The body of a request. Serialize it, or turn it into a value with `serde_json::to_value`.

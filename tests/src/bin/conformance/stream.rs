@@ -158,6 +158,8 @@ struct StoredResponse {
 impl StoredResponse {
     fn is_event_stream(&self) -> bool {
         let content_type = self.headers.iter().find(|(name, _)| name == "content-type");
-        content_type.is_none_or(|(_, value)| value.starts_with("text/event-stream"))
+        let types = ["text/event-stream", "application/vnd.amazon.eventstream"];
+        let is_one = |value: &str| types.iter().any(|known| value.starts_with(known));
+        content_type.is_none_or(|(_, value)| is_one(value))
     }
 }
