@@ -20,10 +20,7 @@ fn names_and_keys_that_are_wrong_are_mistakes_in_the_usage() {
             "set the environment variable OPENAI_API_KEY",
         ),
         (&["-m", "anthropic/claude-sonnet-4-5"], "ANTHROPIC_API_KEY"),
-        (
-            &["--models", "odd.json", "-m", "lab/odd"],
-            "smoke-signals",
-        ),
+        (&["--models", "odd.json", "-m", "lab/odd"], "smoke-signals"),
         (&["--thinking", "deep"], "minimal, low"),
         (
             &["--system", "@missing.txt"],
