@@ -1,6 +1,7 @@
 //! Faults of the network and of HTTP, by their ids in the reliability rules, on raw sockets. The
 //! tests turn the clock: no wait takes real time.
 
+mod contents;
 mod credentials;
 mod transport;
 mod world;

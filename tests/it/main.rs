@@ -15,5 +15,8 @@ mod examples;
 mod fixtures;
 mod http;
 mod http_faults;
+mod otel;
+mod provider_suite;
 mod roundtrip;
+mod secrets;
 mod wire;

@@ -46,7 +46,8 @@ macro_rules! api {
     };
 }
 
-const APIS: &[Api] = &[
+/// All APIs.
+pub const ALL: &[Api] = &[
     api!(anthropic_messages, Anthropic),
     api!(azure_openai_responses, AzureOpenAi),
     api!(google_generative_ai, Google),
@@ -62,20 +63,27 @@ fn client(access: Access) -> Result<HttpClient> {
         Access::With(client) => return Ok(client),
         Access::Through(proxy) => proxy,
     };
-    let crypto = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(crypto)
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(rustls::RootCertStore::empty())
-        .with_no_client_auth();
     let client = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls)
+        .tls_backend_preconfigured(tls_without_certificates()?)
         .proxy(reqwest::Proxy::http(format!("http://{proxy}"))?)
         .build()?;
     Ok(HttpClient::builder().reqwest(client).build())
 }
 
+/// Makes a TLS configuration that trusts nobody: everything is on this machine.
+///
+/// # Errors
+/// If the cryptography has no protocol version.
+pub fn tls_without_certificates() -> Result<rustls::ClientConfig> {
+    let crypto = Arc::new(rustls::crypto::ring::default_provider());
+    Ok(rustls::ClientConfig::builder_with_provider(crypto)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(rustls::RootCertStore::empty())
+        .with_no_client_auth())
+}
+
 /// Returns how to talk an API, if this workspace can.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Api> {
-    APIS.iter().find(|api| api.name == name)
+    ALL.iter().find(|api| api.name == name)
 }

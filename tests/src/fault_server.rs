@@ -210,6 +210,14 @@ impl FaultServer {
         lock(&self.shared.received).clone()
     }
 
+    /// Returns how many connections have sent a request and are not closed. It counts where every
+    /// script reads one.
+    #[must_use]
+    pub fn open_requests(&self) -> usize {
+        let received = lock(&self.shared.received).len();
+        received.saturating_sub(*self.shared.closed.borrow())
+    }
+
     /// Lets one waiting script go on.
     pub fn open_gate(&self) {
         self.shared.gate.add_permits(1);

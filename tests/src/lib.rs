@@ -7,6 +7,7 @@ pub mod apis;
 pub mod compare;
 pub mod delivery;
 pub mod fault_server;
+pub mod logs;
 pub mod matcher;
 pub mod normalise;
 pub mod observe;
@@ -18,3 +19,8 @@ pub mod stored;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// The examples of the guide for authors of providers.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/writing-a-provider.md")]
+pub struct WritingAProvider;

@@ -13,6 +13,7 @@ mod codegen;
 mod layers;
 mod races;
 mod report;
+mod resilience;
 mod tidy;
 
 use std::path::Path;
@@ -28,7 +29,7 @@ struct Flags {
     command: Command,
 }
 
-#[derive(Clone, Copy, Subcommand)]
+#[derive(Clone, Subcommand)]
 enum Command {
     /// Write the model catalogue of pi-ai as Rust.
     Codegen {
@@ -45,6 +46,13 @@ enum Command {
         /// How often each race is run.
         #[arg(long, default_value_t = 1000)]
         rounds: usize,
+    },
+    /// Drive every provider through every fault of llmock, a server that judges its clients. It needs
+    /// Python, and is skipped without it. Not a part of `ci`.
+    Resilience {
+        /// Handed on to the binary `resilience`, such as `--api openai-completions`.
+        #[arg(last = true)]
+        arguments: Vec<String>,
     },
     /// Run every check that guards the main branch, tests apart.
     Ci,
@@ -70,6 +78,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Codegen { check: false } => codegen::write(root),
         Command::Codegen { check: true } => Ok(report::print("codegen", &codegen::check(root)?)),
         Command::Races { rounds } => races::run(root, rounds),
+        Command::Resilience { arguments } => resilience::run(root, &arguments),
         Command::Layers => Ok(report::print("layers", &layers::check(root)?)),
         Command::Tidy => Ok(report::print("tidy", &tidy::check(root)?)),
         Command::Ci => ci::run(root),

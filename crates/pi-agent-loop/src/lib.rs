@@ -55,6 +55,7 @@ mod next;
 mod outcome;
 mod run;
 mod running;
+mod spans;
 mod tools;
 mod turn;
 mod verdict;

@@ -15,6 +15,7 @@ use crate::config::{AgentContext, LoopConfig};
 use crate::emit::{AgentStream, Emitter};
 use crate::next::{NextAction, next_action};
 use crate::outcome::{ContinueError, RunEnd, RunOutcome};
+use crate::spans;
 use crate::verdict::{AfterTurn, Decision, FinishTurn};
 
 /// Runs the model and its tools on a conversation that `prompts` are added to.
@@ -118,7 +119,7 @@ struct Begin {
 }
 
 fn start(begin: Begin, context: AgentContext, config: LoopConfig) -> AgentStream {
-    let span = tracing::debug_span!("run", model = %config.model.id);
+    let span = spans::run(&config);
     AgentStream::new(|emitter| {
         let run = Run {
             spent: config.spent.clone(),
@@ -130,7 +131,13 @@ fn start(begin: Begin, context: AgentContext, config: LoopConfig) -> AgentStream
             decisions: begin.decisions,
             added: Vec::new(),
         };
-        run.run(begin.prompts).instrument(span)
+        let of_run = span.clone();
+        async move {
+            let outcome = run.run(begin.prompts).await;
+            spans::run_ended(&of_run, &outcome.end);
+            outcome
+        }
+        .instrument(span)
     })
 }
 
@@ -186,7 +193,8 @@ impl Run {
             Err(error) => return self.fail_open_turn(&error).await,
         };
         loop {
-            let steering = match self.turn(queued).await {
+            let span = spans::turn(self.spent.turns);
+            let steering = match self.turn(queued).instrument(span).await {
                 Next::Stop(end) => return end,
                 Next::GoOn(steering) => steering,
             };

@@ -16,6 +16,7 @@ use pi_core::{
 
 use crate::answer::unexpected;
 use crate::run::{Run, log_panic};
+use crate::spans;
 
 /// What a call came to, and how long it took.
 pub(crate) struct Settled {
@@ -43,6 +44,7 @@ pub(crate) struct RunningCall<'a> {
     settled: Option<Settled>,
     run: &'a Run,
     started: Duration,
+    span: tracing::Span,
 }
 
 impl<'a> RunningCall<'a> {
@@ -57,7 +59,8 @@ impl<'a> RunningCall<'a> {
         let started = run.config.clock.monotonic();
         let cx = ToolContext::new(call.id.as_str(), run.config.abort.child_token(), sender);
         // What a tool does before it returns its future happens here, in source order.
-        let running = catch_unwind(AssertUnwindSafe(|| tool.run(prepared, cx)));
+        let span = spans::tool(tool.name(), &call.id);
+        let running = span.in_scope(|| catch_unwind(AssertUnwindSafe(|| tool.run(prepared, cx))));
         let running = running.unwrap_or_else(|panic| {
             log_panic(tool.name(), panic.as_ref());
             Box::pin(std::future::ready(Err(unexpected(tool.name()))))
@@ -71,6 +74,7 @@ impl<'a> RunningCall<'a> {
             settled: None,
             run,
             started,
+            span,
         }
     }
 
@@ -78,7 +82,8 @@ impl<'a> RunningCall<'a> {
         let Some(running) = &mut self.running else {
             return;
         };
-        let result = match catch_unwind(AssertUnwindSafe(|| running.poll_unpin(cx))) {
+        let poll = || catch_unwind(AssertUnwindSafe(|| running.poll_unpin(cx)));
+        let result = match self.span.in_scope(poll) {
             Ok(Poll::Pending) => return,
             Ok(Poll::Ready(result)) => result,
             Err(panic) => {
@@ -92,6 +97,8 @@ impl<'a> RunningCall<'a> {
             .clock
             .monotonic()
             .saturating_sub(self.started);
+        spans::tool_ended(&self.span, &result);
+        self.span = tracing::Span::none();
         self.settled = Some(Settled { result, duration });
         self.running = None;
     }

@@ -64,6 +64,8 @@
 //!   own.
 //! - `catalog-aggregators`: the models of those who pass on the models of others, such as OpenRouter
 //!   and Bedrock. They are most of the catalogue, so they are off by default.
+//! - `otel`: `Traced`, which puts each request into a `tracing` span with the attributes of
+//!   OpenTelemetry's conventions for generative AI.
 //! - `reqwest`: [`HttpClient`]s that use a `reqwest::Client` of the application.
 
 pub mod catalog;
@@ -85,6 +87,8 @@ mod mistral;
 mod openai_completions;
 #[cfg(feature = "openai")]
 mod openai_responses;
+#[cfg(feature = "otel")]
+mod otel;
 mod protocol;
 mod providers;
 
@@ -108,4 +112,6 @@ pub use crate::mistral::Mistral;
 pub use crate::openai_completions::OpenAiCompletions;
 #[cfg(feature = "openai")]
 pub use crate::openai_responses::OpenAiResponses;
+#[cfg(feature = "otel")]
+pub use crate::otel::Traced;
 pub use crate::providers::Providers;

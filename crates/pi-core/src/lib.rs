@@ -69,6 +69,7 @@ pub mod partial_json;
 mod progress;
 mod provider;
 mod sampling;
+mod shown;
 mod stream;
 #[cfg(feature = "schemars")]
 mod structured;

@@ -1,9 +1,11 @@
 //! What is known about a model.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::shown::{Address, Headers};
 use crate::tagged::{Extra, string_enum};
 use crate::usage::{Cost, Usage};
 
@@ -50,8 +52,9 @@ const LEVELS: [ThinkingLevel; 7] = [
 
 /// A model: where it is served, what it can do and what it costs.
 ///
-/// The values come from a catalogue or from the application; nothing here is looked up.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// The values come from a catalogue or from the application; nothing here is looked up. `Debug` shows
+/// neither the values of headers nor user info and query of the address, which can hold keys.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Model {
@@ -171,6 +174,43 @@ impl Model {
         let reported = usage.cost.reported;
         usage.cost = self.cost.of(usage);
         usage.cost.reported = reported;
+    }
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            id,
+            name,
+            api,
+            provider,
+            base_url,
+            reasoning,
+            input,
+            cost,
+            context_window,
+            max_tokens,
+            headers,
+            thinking_level_map,
+            compat,
+            extra,
+        } = self;
+        f.debug_struct("Model")
+            .field("id", id)
+            .field("name", name)
+            .field("api", api)
+            .field("provider", provider)
+            .field("base_url", &Address(base_url))
+            .field("reasoning", reasoning)
+            .field("input", input)
+            .field("cost", cost)
+            .field("context_window", context_window)
+            .field("max_tokens", max_tokens)
+            .field("headers", &headers.as_ref().map(Headers))
+            .field("thinking_level_map", thinking_level_map)
+            .field("compat", compat)
+            .field("extra", extra)
+            .finish()
     }
 }
 

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::error::HookError;
 use crate::model::{Model, ThinkingLevel};
+use crate::shown::Headers;
 use crate::tagged::{Extra, string_enum};
 
 string_enum! {
@@ -85,8 +86,9 @@ impl OutputSchema {
 
 /// Options of one request. All are optional; the default asks for nothing special.
 ///
-/// It can be read from JSON as upstream spells it; it cannot be written, since it holds a key.
-#[derive(Debug, Clone, Default, Deserialize)]
+/// It can be read from JSON as upstream spells it; it cannot be written, since it holds a key. `Debug`
+/// shows neither the key nor the values of headers.
+#[derive(Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct StreamOptions {
@@ -135,6 +137,47 @@ impl StreamOptions {
         self.reasoning
             .as_ref()
             .filter(|level| **level != ThinkingLevel::Off)
+    }
+}
+
+impl fmt::Debug for StreamOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            temperature,
+            max_tokens,
+            api_key,
+            headers,
+            cache_retention,
+            session_id,
+            metadata,
+            reasoning,
+            thinking_budgets,
+            transport,
+            max_retry_delay_ms,
+            tool_choice,
+            output,
+            on_payload,
+            on_response,
+            extra,
+        } = self;
+        f.debug_struct("StreamOptions")
+            .field("temperature", temperature)
+            .field("max_tokens", max_tokens)
+            .field("api_key", api_key)
+            .field("headers", &Headers(headers))
+            .field("cache_retention", cache_retention)
+            .field("session_id", session_id)
+            .field("metadata", metadata)
+            .field("reasoning", reasoning)
+            .field("thinking_budgets", thinking_budgets)
+            .field("transport", transport)
+            .field("max_retry_delay_ms", max_retry_delay_ms)
+            .field("tool_choice", tool_choice)
+            .field("output", output)
+            .field("on_payload", on_payload)
+            .field("on_response", on_response)
+            .field("extra", extra)
+            .finish()
     }
 }
 

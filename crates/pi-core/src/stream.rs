@@ -149,13 +149,6 @@ impl AssistantStream {
         }
     }
 
-    fn progress(&self) -> Progress {
-        match &self.source {
-            Source::Provider(source) => source.progress(),
-            Source::Events(_) | Source::Ended => Progress::default(),
-        }
-    }
-
     /// Applies an event; one that does not fit is replaced by the error that closes the stream.
     fn accept(&mut self, event: AssistantEvent) -> AssistantEvent {
         match self.assembler.push(&event) {
@@ -235,6 +228,20 @@ impl Stream for AssistantStream {
                 } else {
                     Poll::Pending
                 }
+            }
+        }
+    }
+}
+
+/// A stream is a source itself, so that a provider that wraps another one loses nothing.
+impl EventSource for AssistantStream {
+    fn progress(&self) -> Progress {
+        match &self.source {
+            Source::Provider(source) => source.progress(),
+            Source::Events(_) => Progress::default(),
+            Source::Ended => {
+                let message = self.assembler.message();
+                Progress::new(message.usage.clone(), message.response_id.clone())
             }
         }
     }

@@ -21,6 +21,21 @@ pub fn shown_url(url: &str) -> String {
     }
 }
 
+/// Returns host and port of an address, the port of its scheme where it names none; `None` for what
+/// cannot be read as an address of a host.
+///
+/// # Examples
+/// ```
+/// let server = pi_http::server_of("https://api.example.com/v1");
+/// assert_eq!(server, Some(("api.example.com".to_owned(), 443)));
+/// ```
+#[must_use]
+pub fn server_of(url: &str) -> Option<(String, u16)> {
+    let url = Url::parse(url.trim()).ok()?;
+    let host = url.host_str()?.to_owned();
+    Some((host, url.port_or_known_default()?))
+}
+
 /// Reads the address of a call.
 pub(crate) fn parse(url: &str) -> Result<Url, ProviderError> {
     let invalid = |why: &dyn std::fmt::Display| {

@@ -19,6 +19,7 @@ use crate::call::Call;
 use crate::clock::TokioClock;
 use crate::limits::{Limits, Timeouts};
 use crate::retry::{Failure, Retries, RetryPolicy};
+use crate::secrets::Secrets;
 use crate::stream::{ErrorReader, EventStream, Exchange};
 use crate::{failure, head, tls};
 
@@ -150,19 +151,27 @@ impl HttpClient {
         if let Some(body) = parts.body {
             request = request.body(body);
         }
+        let connect = self.shared.timeouts.connect;
+        let request = match request.build() {
+            Ok(request) => request,
+            Err(error) => return Err(failure::sending(error, &parts.url, connect).into()),
+        };
+        // The user info of the address has become a header by now.
+        let secrets = Secrets::of(&parts.url, request.headers());
         let host = host_and_port(&parts.url);
         let sent = self.shared.clock.monotonic();
         let (phase, limit) = self.shared.timeouts.until_head();
-        let error = match self.within(limit, request.send()).await {
+        let error = match self.within(limit, client.execute(request)).await {
             Some(Ok(response)) => {
                 return Ok(Answer {
                     head: head::of(&response),
                     body: Body::new(response, host),
                     url: parts.url,
+                    secrets,
                     sent,
                 });
             }
-            Some(Err(error)) => failure::sending(error, &parts.url, self.shared.timeouts.connect),
+            Some(Err(error)) => failure::sending(error, &parts.url, connect),
             None => failure::timeout(phase, limit.unwrap_or_default(), &host),
         };
         let error = error.with_elapsed(self.shared.clock.monotonic().saturating_sub(sent));
@@ -182,6 +191,8 @@ impl HttpClient {
         let reading = answer.body.read_to(&mut read, limit);
         let _ = self.within(self.shared.timeouts.socket, reading).await;
         read.truncate(limit);
+        // Before it is shortened, which could leave the head of a credential.
+        let read = answer.secrets.redact_body(read);
         let error = match answer.redirect().or_else(|| answer.proxy_refusal()) {
             Some(error) => error,
             None => read_error(&answer.head, &read),
@@ -209,7 +220,8 @@ impl HttpClient {
         if let Some(retry) = answer.should_retry() {
             error = error.with_retryable(retry);
         }
-        error.with_elapsed(self.shared.clock.monotonic().saturating_sub(answer.sent))
+        let elapsed = self.shared.clock.monotonic().saturating_sub(answer.sent);
+        answer.secrets.redact(error).with_elapsed(elapsed)
     }
 
     /// Waits for a future as long as a limit allows; `None` if it passed.
@@ -358,6 +370,8 @@ pub(crate) struct Answer {
     pub(crate) head: ResponseHead,
     pub(crate) body: Body,
     url: Url,
+    /// The credentials of the call.
+    pub(crate) secrets: Secrets,
     /// When the call was sent, by the clock.
     pub(crate) sent: Duration,
 }

@@ -61,10 +61,11 @@ mod failure;
 mod head;
 mod limits;
 mod retry;
+mod secrets;
 mod stream;
 mod tls;
 
-pub use crate::address::{is_loopback, shown_url};
+pub use crate::address::{is_loopback, server_of, shown_url};
 pub use crate::call::{Call, CallSource};
 pub use crate::client::{HttpClient, HttpClientBuilder};
 pub use crate::clock::TokioClock;

@@ -328,6 +328,7 @@ impl<D: Decoder> EventStream<D> {
         if let (None, Some(id)) = (error.request_id(), head::request_id(&answer.head)) {
             error = error.with_request_id(id);
         }
+        error = answer.secrets.redact(error);
         if reading.deadlines.has_content() {
             return self.fail(error);
         }

@@ -1,6 +1,6 @@
 //! Responses: from frames to events.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use pi_core::{AssistantEvent, ErrorKind, Model, Progress, ProviderError, StopReason, Usage};
@@ -40,6 +40,8 @@ pub struct Reply {
     stop: Option<Stop>,
     /// The blocks that have begun and not ended, by the service's index.
     open: HashMap<u64, Open>,
+    /// The indexes of all blocks that have begun, those that are skipped too.
+    begun: HashSet<u64>,
     next_block: usize,
     /// The ids of the calls so far.
     calls: CallIds,
@@ -78,7 +80,7 @@ impl Reply {
         name: &str,
         event: Event<'_>,
         events: &mut VecDeque<AssistantEvent>,
-    ) -> Step {
+    ) -> Result<Step, ProviderError> {
         let kind = match &*event.r#type {
             "" => name,
             kind => kind,
@@ -95,8 +97,14 @@ impl Reply {
                 }
             }
             "content_block_start" => {
+                self.begun.insert(index);
                 self.end_block(index, events);
                 self.begin(index, event.content_block.unwrap_or_default(), events);
+            }
+            "content_block_delta" | "content_block_stop" if !self.begun.contains(&index) => {
+                return Err(codec::protocol(&format!(
+                    "a {kind} event is for block {index}, which has not begun"
+                )));
             }
             "content_block_delta" => self.delta(index, event.delta.unwrap_or_default(), events),
             "content_block_stop" => self.end_block(index, events),
@@ -108,10 +116,10 @@ impl Reply {
                     self.stop = Some(Stop::of(&delta));
                 }
             }
-            "message_stop" => return Step::Close,
+            "message_stop" => return Ok(Step::Close),
             _ => {}
         }
-        Step::More
+        Ok(Step::More)
     }
 
     fn begin(&mut self, index: u64, block: Block<'_>, events: &mut VecDeque<AssistantEvent>) {
@@ -267,6 +275,7 @@ impl codec::Reply for Reply {
             usage: Usage::default(),
             stop: None,
             open: HashMap::new(),
+            begun: HashSet::new(),
             next_block: 0,
             calls: CallIds::default(),
         }
@@ -282,11 +291,14 @@ impl codec::Reply for Reply {
         match json::parse::<Option<Event<'_>>>(data, &mut repaired) {
             Ok(None) => Ok(Step::More),
             Ok(Some(event)) if is_error(name, &event) => Err(provider_error(data)),
-            Ok(Some(event)) => Ok(self.event(name, event, events)),
+            Ok(Some(event)) => self.event(name, event, events),
             Err(_) if name == "error" => Err(provider_error(data)),
             // What is not known may have any shape.
             Err(error) => match serde_json::from_str::<Kinds<'_>>(data) {
-                Ok(kinds) if !kinds.are_known() => Ok(Step::More),
+                Ok(kinds) if !kinds.are_known() => {
+                    self.begun.extend(kinds.begun());
+                    Ok(Step::More)
+                }
                 _ => Err(codec::broken(name, &error)),
             },
         }

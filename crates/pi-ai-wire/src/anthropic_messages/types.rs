@@ -92,6 +92,7 @@ pub(super) struct StopDetails<'a> {
 pub(super) struct Kinds<'a> {
     #[serde(borrow)]
     r#type: Text<'a>,
+    index: Option<u64>,
     #[serde(borrow)]
     content_block: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -106,6 +107,11 @@ struct Kind<'a> {
 }
 
 impl Kinds<'_> {
+    /// Returns the index of the block that the event begins, if it does.
+    pub(super) fn begun(&self) -> Option<u64> {
+        (&*self.r#type == "content_block_start").then(|| self.index.unwrap_or(0))
+    }
+
     /// Returns true for an event that this version reads.
     pub(super) fn are_known(&self) -> bool {
         const BLOCKS: &[&str] = &["text", "thinking", "redacted_thinking", "tool_use"];

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::contents::{Content, contents};
 use super::family::{Family, Kind};
 use super::thinking::ThinkingConfig;
-use crate::ids;
+use crate::{ids, output};
 
 /// The most tokens of a reply that are asked for unless the options say more.
 const DEFAULT_MAX_TOKENS: u64 = 32_000;
@@ -23,6 +23,8 @@ pub struct RequestBody<'a> {
     request: &'a Request,
     /// What the model may see of the conversation.
     messages: Vec<Message>,
+    /// The tool that takes the value which is asked for.
+    output: Option<ToolDefinition>,
 }
 
 /// Makes the body of a request; the model and the wish for a stream are in its [`url`](super::url).
@@ -31,6 +33,9 @@ pub struct RequestBody<'a> {
 /// option `thinking` of this API is read from `options.extra`, as `{ "enabled": true }` with `level`
 /// or `budgetTokens`; `null` leaves it to the model. `tool_choice` is `"auto"`, `"any"`, `"none"` or
 /// `"validated"`, or a `functionCallingConfig`.
+///
+/// Output that must fit a schema is asked for by the API's own `responseJsonSchema`; the API does not
+/// take that beside tools, so there it is asked for as the call of one more tool.
 #[must_use]
 pub fn body(request: &Request) -> RequestBody<'_> {
     let model = &request.model;
@@ -43,7 +48,16 @@ pub fn body(request: &Request) -> RequestBody<'_> {
             false => format!("{id}_{attempt}"),
         }
     });
-    RequestBody { request, messages }
+    let has_tools = request
+        .context
+        .tools
+        .as_ref()
+        .is_some_and(|tools| !tools.is_empty());
+    RequestBody {
+        request,
+        messages,
+        output: has_tools.then(|| output::tool(request)).flatten(),
+    }
 }
 
 impl Serialize for RequestBody<'_> {
@@ -58,6 +72,20 @@ impl RequestBody<'_> {
         let tools = request.context.tools.as_deref().unwrap_or_default();
         let prompt = request.context.system_prompt.as_deref();
         let choice = request.options.tool_choice.as_ref();
+        let choice = match &self.output {
+            Some(tool) => Some(CallingConfig::Forced {
+                mode: "ANY",
+                allowed_function_names: [&tool.name],
+            }),
+            None => choice
+                .filter(|_| !tools.is_empty())
+                .and_then(CallingConfig::of),
+        };
+        let schema = request
+            .options
+            .output
+            .as_ref()
+            .filter(|_| self.output.is_none());
         WireRequest {
             contents: contents(&request.model, &self.messages),
             system_instruction: prompt.filter(|text| !text.is_empty()).map(Instruction::new),
@@ -65,19 +93,20 @@ impl RequestBody<'_> {
                 [Tools {
                     function_declarations: tools
                         .iter()
-                        .map(|tool| Declaration::new(tool))
+                        .map(|tool| &**tool)
+                        .chain(&self.output)
+                        .map(Declaration::new)
                         .collect(),
                 }]
             }),
-            tool_config: choice
-                .filter(|_| !tools.is_empty())
-                .and_then(CallingConfig::of)
-                .map(|function_calling_config| ToolConfig {
-                    function_calling_config,
-                }),
+            tool_config: choice.map(|function_calling_config| ToolConfig {
+                function_calling_config,
+            }),
             generation_config: GenerationConfig {
                 temperature: request.options.temperature,
                 max_output_tokens: max_tokens(request),
+                response_mime_type: schema.map(|_| "application/json"),
+                response_json_schema: schema.map(|output| &output.schema),
                 thinking_config: ThinkingConfig::of(request),
             },
         }
@@ -133,6 +162,10 @@ struct GenerationConfig<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    response_mime_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_json_schema: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     thinking_config: Option<ThinkingConfig<'a>>,
 }
 
@@ -140,6 +173,7 @@ impl GenerationConfig<'_> {
     fn is_empty(&self) -> bool {
         self.temperature.is_none()
             && self.max_output_tokens.is_none()
+            && self.response_json_schema.is_none()
             && self.thinking_config.is_none()
     }
 }
@@ -178,7 +212,14 @@ struct ToolConfig<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum CallingConfig<'a> {
-    Mode { mode: &'static str },
+    Mode {
+        mode: &'static str,
+    },
+    #[serde(rename_all = "camelCase")]
+    Forced {
+        mode: &'static str,
+        allowed_function_names: [&'a str; 1],
+    },
     Own(&'a Value),
 }
 

@@ -435,3 +435,37 @@ fn a_user_sends_text_and_images_and_instructions_are_the_users() {
         json!([{ "role": "user", "parts": [{ "text": "look" }] }, system])
     );
 }
+
+#[test]
+fn output_that_must_fit_a_schema_is_asked_for_by_the_api_or_by_a_tool() {
+    let schema = json!({ "type": "object", "properties": { "town": { "type": "string" } } });
+    let asked = |tools: Option<Vec<std::sync::Arc<ToolDefinition>>>| {
+        let mut context = Context::default();
+        context.tools = tools;
+        let mut request = Request::new(
+            Model::new("gemini-2.5-flash", "google-generative-ai", "google", ""),
+            context,
+        );
+        request.options.output = Some(pi_core::OutputSchema::new("Answer", schema.clone()));
+        serde_json::to_value(body(&request)).unwrap()
+    };
+    let native = asked(None);
+    assert_eq!(
+        native["generationConfig"]["responseMimeType"],
+        "application/json"
+    );
+    assert_eq!(native["generationConfig"]["responseJsonSchema"], schema);
+    assert_eq!(native.get("tools"), None);
+
+    let tool = ToolDefinition::new("read", "Reads", json!({ "type": "object" }));
+    let forced = asked(Some(vec![tool.into()]));
+    assert_eq!(forced["generationConfig"].get("responseJsonSchema"), None);
+    assert_eq!(
+        forced["tools"][0]["functionDeclarations"][1]["name"],
+        "Answer"
+    );
+    assert_eq!(
+        forced["toolConfig"]["functionCallingConfig"],
+        json!({ "mode": "ANY", "allowedFunctionNames": ["Answer"] })
+    );
+}
