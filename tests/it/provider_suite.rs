@@ -6,6 +6,7 @@ mod anthropic_messages;
 mod google_generative_ai;
 mod mistral_conversations;
 mod openai_completions;
+mod openai_responses;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,6 +26,8 @@ const WIRES: &[Wire] = &[
     google_generative_ai::WIRE,
     mistral_conversations::WIRE,
     openai_completions::WIRE,
+    openai_responses::AZURE,
+    openai_responses::WIRE,
 ];
 
 /// The arguments of [`Scenario::SplitArguments`] in pieces, cut in a key, a text and an escape.

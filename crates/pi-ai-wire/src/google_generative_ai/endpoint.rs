@@ -10,6 +10,9 @@ use crate::headers;
 /// The header of an API key.
 pub const KEY_HEADER: &str = "x-goog-api-key";
 
+/// The address of Vertex AI for those who show a key, and for the location `global`.
+pub const VERTEX_BASE_URL: &str = "https://aiplatform.googleapis.com/v1";
+
 /// Returns the address of the endpoint of a model below `base_url`, whose query stays.
 #[must_use]
 pub fn url(base_url: &str, model: &str) -> String {
@@ -18,45 +21,57 @@ pub fn url(base_url: &str, model: &str) -> String {
     below(base_url, parent, model)
 }
 
-/// Returns the address of the endpoint of a model on Vertex AI below `base_url`, which holds the
-/// version. `parent` is the project and the location; without them the key decides.
-///
-/// A model of another publisher is named with it, such as `meta/llama-4`.
+/// Returns the address of a project on Vertex AI at a location, such as `us-central1` or `global`.
+/// `host` takes the place of Google's own, with the version of the API.
 ///
 /// # Examples
 /// ```
-/// use pi_ai_wire::google_generative_ai::vertex_url;
+/// use pi_ai_wire::google_generative_ai::{vertex_base_url, vertex_url};
 ///
-/// let base_url = "https://us-central1-aiplatform.googleapis.com/v1";
+/// let base_url = vertex_base_url(None, "my-project", "us-central1");
 /// assert_eq!(
-///     vertex_url(base_url, Some(("p", "us-central1")), "gemini-2.5-pro"),
-///     "https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1/\
+///     vertex_url(&base_url, "gemini-2.5-pro"),
+///     "https://us-central1-aiplatform.googleapis.com/v1/projects/my-project/locations/us-central1/\
 ///      publishers/google/models/gemini-2.5-pro:streamGenerateContent?alt=sse"
 /// );
 /// ```
 #[must_use]
-pub fn vertex_url(base_url: &str, parent: Option<(&str, &str)>, model: &str) -> String {
-    let mut path = String::new();
-    if let Some((project, location)) = parent
-        && !model.starts_with("projects/")
-    {
-        for part in ["projects", project, "locations", location] {
-            push_escaped(&mut path, part);
-            path.push('/');
-        }
+pub fn vertex_base_url(host: Option<&str>, project: &str, location: &str) -> String {
+    let mut url = match (host, location) {
+        (Some(host), _) => host.trim_end_matches('/').to_owned(),
+        (None, "global") => VERTEX_BASE_URL.to_owned(),
+        // These are several regions each.
+        (None, "eu" | "us") => format!("https://aiplatform.{location}.rep.googleapis.com/v1"),
+        (None, _) => format!("https://{location}-aiplatform.googleapis.com/v1"),
+    };
+    for part in ["projects", project, "locations", location] {
+        url.push('/');
+        push_escaped(&mut url, part);
     }
-    let is_path = ["publishers/", "projects/", "models/"]
-        .iter()
-        .any(|start| model.starts_with(start));
+    url
+}
+
+/// Returns the address of the endpoint of a model on Vertex AI below `base_url`: that of a project,
+/// or [`VERTEX_BASE_URL`] where a key tells the project.
+///
+/// A model of another publisher is named with it, such as `meta/llama-4`. A name that begins with
+/// `projects/` has its own project.
+#[must_use]
+pub fn vertex_url(base_url: &str, model: &str) -> String {
+    if model.starts_with("projects/") {
+        let host = base_url.split("/projects/").next().unwrap_or(base_url);
+        return below(host, "", model);
+    }
+    if model.starts_with("publishers/") || model.starts_with("models/") {
+        return below(base_url, "", model);
+    }
     match model.split_once('/') {
-        _ if is_path => below(base_url, &path, model),
         Some((publisher, model)) => {
-            path.push_str("publishers/");
-            push_escaped(&mut path, publisher);
-            path.push_str("/models/");
-            below(base_url, &path, model)
+            let mut parent = "publishers/".to_owned();
+            push_escaped(&mut parent, publisher);
+            below(base_url, &(parent + "/models/"), model)
         }
-        None => below(base_url, &(path + "publishers/google/models/"), model),
+        None => below(base_url, "publishers/google/models/", model),
     }
 }
 
@@ -147,41 +162,49 @@ mod tests {
     }
 
     #[test]
-    fn vertex_wants_project_location_and_publisher() {
-        let scope = Some(("p-1", "global"));
-        for (scope, model, expected) in [
+    fn vertex_has_a_host_for_each_location() {
+        for (host, location, expected) in [
+            (None, "global", "https://aiplatform.googleapis.com/v1"),
+            (None, "eu", "https://aiplatform.eu.rep.googleapis.com/v1"),
             (
-                scope,
-                "gemini-x",
-                "projects/p-1/locations/global/publishers/google/models/gemini-x",
+                None,
+                "europe-west1",
+                "https://europe-west1-aiplatform.googleapis.com/v1",
             ),
-            (
-                scope,
-                "meta/llama",
-                "projects/p-1/locations/global/publishers/meta/models/llama",
-            ),
-            (
-                scope,
-                "publishers/a/models/b",
-                "projects/p-1/locations/global/publishers/a/models/b",
-            ),
-            (
-                scope,
-                "projects/q/locations/eu/endpoints/9",
-                "projects/q/locations/eu/endpoints/9",
-            ),
-            (
-                Some(("example.com:p", "eu")),
-                "m",
-                "projects/example.com:p/locations/eu/publishers/google/models/m",
-            ),
-            (None, "gemini-x", "publishers/google/models/gemini-x"),
+            (Some("http://proxy/v1/"), "global", "http://proxy/v1"),
         ] {
-            let url = vertex_url("https://h/v1/", scope, model);
-            assert_eq!(
-                url,
-                format!("https://h/v1/{expected}:streamGenerateContent?alt=sse")
-            );
+            let expected = format!("{expected}/projects/example.com:p/locations/{location}");
+            assert_eq!(vertex_base_url(host, "example.com:p", location), expected);
         }
+    }
+
+    #[test]
+    fn vertex_wants_the_publisher() {
+        let base = "https://h/v1/projects/p/locations/l";
+        for (model, expected) in [
+            (
+                "gemini-x",
+                "projects/p/locations/l/publishers/google/models/gemini-x",
+            ),
+            (
+                "meta/llama",
+                "projects/p/locations/l/publishers/meta/models/llama",
+            ),
+            (
+                "publishers/a/models/b",
+                "projects/p/locations/l/publishers/a/models/b",
+            ),
+            (
+                "projects/q/locations/eu/endpoints/9",
+                "projects/q/locations/eu/endpoints/9",
+            ),
+        ] {
+            let expected = format!("https://h/v1/{expected}:streamGenerateContent?alt=sse");
+            assert_eq!(vertex_url(base, model), expected);
+        }
+        assert_eq!(
+            vertex_url(VERTEX_BASE_URL, "m"),
+            "https://aiplatform.googleapis.com/v1/publishers/google/models/m:streamGenerateContent?alt=sse"
+        );
     }
 }

@@ -31,7 +31,7 @@ mod thinking;
 mod usage;
 
 pub use self::decode::{Decoder, Reply};
-pub use self::endpoint::{KEY_HEADER, headers, url, vertex_url};
+pub use self::endpoint::{KEY_HEADER, VERTEX_BASE_URL, headers, url, vertex_base_url, vertex_url};
 pub use self::errors::{http_error, stream_error};
 pub use self::request::{RequestBody, body};
 
