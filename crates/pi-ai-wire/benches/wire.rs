@@ -11,7 +11,7 @@ use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use pi_ai_wire::codec::Decoder;
 use pi_ai_wire::sse::SseDecoder;
-use pi_ai_wire::{anthropic_messages, openai_completions};
+use pi_ai_wire::{anthropic_messages, openai_completions, openai_responses};
 use pi_core::partial_json::PartialJson;
 use pi_core::{Assembler, AssistantEvent, AssistantMessage, Model};
 
@@ -56,6 +56,35 @@ fn anthropic(deltas: usize) -> Bytes {
         r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}"#,
         "\n\nevent: message_stop\ndata: ",
         r#"{"type":"message_stop"}"#,
+        "\n\n",
+    ));
+    Bytes::from(body)
+}
+
+fn responses(deltas: usize) -> Bytes {
+    let mut body = String::from(concat!(
+        "event: response.output_item.added\ndata: ",
+        r#"{"type":"response.output_item.added","output_index":0,"#,
+        r#""item":{"type":"message","id":"msg_1","content":[]}}"#,
+        "\n\n",
+    ));
+    for _ in 0..deltas {
+        body.push_str(concat!(
+            "event: response.output_text.delta\ndata: ",
+            r#"{"type":"response.output_text.delta","sequence_number":1,"item_id":"msg_1","#,
+            r#""output_index":0,"content_index":0,"delta":"word ","logprobs":[]}"#,
+            "\n\n",
+        ));
+    }
+    let text = "word ".repeat(deltas);
+    body.push_str(&format!(
+        "event: response.output_item.done\ndata: \
+         {{\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":{{\"type\":\"message\",\
+         \"id\":\"msg_1\",\"content\":[{{\"type\":\"output_text\",\"text\":\"{text}\"}}]}}}}\n\n",
+    ));
+    body.push_str(concat!(
+        "event: response.completed\ndata: ",
+        r#"{"type":"response.completed","response":{"id":"resp_1","status":"completed"}}"#,
         "\n\n",
     ));
     Bytes::from(body)
@@ -131,6 +160,17 @@ fn codecs(criterion: &mut Criterion) {
                     &body,
                     &openai,
                     openai_completions::Decoder::new(Arc::clone(&openai)),
+                )
+            });
+        });
+        let body = responses(deltas);
+        let openai = model(openai_responses::API);
+        group.bench_function(BenchmarkId::new("openai-responses", deltas), |bencher| {
+            bencher.iter(|| {
+                decode(
+                    &body,
+                    &openai,
+                    openai_responses::Decoder::new(Arc::clone(&openai)),
                 )
             });
         });

@@ -23,9 +23,10 @@ const NAMES: [&str; 8] = [
     "token",
 ];
 
-/// The shortest text that is taken for a credential. Shorter ones, such as the word that a local
-/// server wants in place of a key, are parts of common words.
-const MIN_BYTES: usize = 8;
+/// The shortest text that is taken for a credential; keys of services have twice as many characters
+/// and more. Shorter ones, such as the word that a local server wants in place of a key, are parts of
+/// common words.
+const MIN_BYTES: usize = 12;
 
 /// The credentials of one request.
 ///

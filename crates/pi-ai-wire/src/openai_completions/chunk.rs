@@ -26,6 +26,9 @@ pub(super) struct Chunk<'a> {
     #[serde(borrow)]
     pub(super) choices: First<Choice<'a>>,
     pub(super) usage: Option<WireUsage>,
+    /// The tier that the service used, which sets the price (OpenAI).
+    #[serde(borrow)]
+    pub(super) service_tier: Text<'a>,
     /// Groq's own place for usage, the only one in some of its streams.
     pub(super) x_groq: Option<Groq>,
     #[serde(borrow)]

@@ -19,6 +19,8 @@ pub struct Compat<'a> {
     pub supports_usage_in_streaming: bool,
     /// The field `strict` of a tool is known.
     pub supports_strict_mode: bool,
+    /// A reply can be held to a JSON Schema (flag `supportsOutputSchema`).
+    pub supports_output_schema: bool,
     /// The name of the field for the token limit.
     pub max_tokens_field: MaxTokensField,
     /// Tool results carry the tool's name.
@@ -104,6 +106,8 @@ impl<'a> Compat<'a> {
             supports_reasoning_effort: !is_xai && !is_zai,
             supports_usage_in_streaming: true,
             supports_strict_mode: true,
+            // DeepSeek holds replies to being JSON, whatever its schema.
+            supports_output_schema: !is_at(&["deepseek"], &["deepseek.com"]),
             max_tokens_field: match is_chutes {
                 true => MaxTokensField::MaxTokens,
                 false => MaxTokensField::MaxCompletionTokens,
@@ -126,7 +130,8 @@ impl<'a> Compat<'a> {
     }
 
     fn with_flags(self, flags: &'a ModelCompat) -> Self {
-        let echoes_reasoning = flags.extra.get("echoReasoning").and_then(Value::as_bool);
+        let flag = |name| flags.extra.get(name).and_then(Value::as_bool);
+        let echoes_reasoning = flag("echoReasoning");
         Self {
             supports_store: flags.supports_store.unwrap_or(self.supports_store),
             supports_developer_role: flags
@@ -141,6 +146,8 @@ impl<'a> Compat<'a> {
             supports_strict_mode: flags
                 .supports_strict_mode
                 .unwrap_or(self.supports_strict_mode),
+            supports_output_schema: flag("supportsOutputSchema")
+                .unwrap_or(self.supports_output_schema),
             max_tokens_field: match flags.max_tokens_field.as_deref() {
                 Some("max_tokens") => MaxTokensField::MaxTokens,
                 Some(_) => MaxTokensField::MaxCompletionTokens,

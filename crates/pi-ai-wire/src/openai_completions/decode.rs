@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::chunk::{Choice, Chunk, Delta, ReasoningDetail};
 use crate::chat::{self, CallDelta, Calls, Finish, Open, Reason};
 use crate::codec::{self, End, ReplyDecoder, Step};
+use crate::service_tier::scale_cost;
 use crate::{ids, json};
 
 /// Turns the frames of one response into events.
@@ -59,6 +60,7 @@ impl Reply {
             .or_else(|| chunk.x_groq.and_then(|groq| groq.usage));
         if let Some(usage) = usage {
             self.usage = usage.to_usage(&self.model);
+            scale_cost(&mut self.usage, &chunk.service_tier);
         }
         if let Some(error) = chunk.error.and_then(chat::chunk_error) {
             return Err(error);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pi_core::Request;
 
-use crate::headers;
+use crate::{affinity, headers};
 
 /// Returns the address of the endpoint below `base_url`, whose query stays.
 #[must_use]
@@ -16,14 +16,15 @@ pub fn url(base_url: &str) -> String {
 /// Returns the headers of a request, names in lower case: the protocol's own, then those of the
 /// model, then those of the options, each replacing the ones before.
 ///
-/// The key is not among them: `authorization` is the caller's.
+/// The key is not among them: `authorization` is the caller's. The name of the conversation is where
+/// the model's flag `sendSessionAffinityHeaders` says that the service routes by it.
 #[must_use]
 pub fn headers(request: &Request) -> BTreeMap<String, String> {
     let own = [
         ("accept", "application/json"),
         ("content-type", "application/json"),
     ];
-    headers::collect(request, own)
+    headers::collect(request, own.into_iter().chain(affinity::headers(request)))
 }
 
 #[cfg(test)]

@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 
-use pi_core::{Message, Model, Request, ThinkingLevel, handoff};
+use pi_core::{Message, Model, Request, ToolDefinition, handoff};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::compat::{Compat, MaxTokensField, ThinkingFormat};
 use super::messages::{WireMessage, wire_messages};
 use crate::chat::WireTool;
-use crate::levels;
 use crate::limit::max_tokens;
+use crate::sampling::{Limit, WireSchema};
+use crate::{levels, output};
 
 /// The most characters of a call's id that OpenAI takes.
 const MAX_ID_CHARS: usize = 40;
@@ -24,22 +25,30 @@ pub struct RequestBody<'a> {
     compat: Compat<'a>,
     /// What the model may see of the conversation.
     messages: Vec<Message>,
+    /// The tool that takes the reply, at services that cannot hold it to a schema.
+    output: Option<ToolDefinition>,
 }
 
 /// Makes the body of a request, which asks for a stream.
 ///
 /// The conversation goes through [`handoff::for_target`] first. Options of this API alone are read
-/// from `options.extra`: `reasoningEffort`, the effort where `reasoning` is absent.
+/// from `options.extra`: `serviceTier`, and `reasoningEffort`, the effort where `reasoning` is absent.
 #[must_use]
 pub fn body(request: &Request) -> RequestBody<'_> {
     let model = &request.model;
     let messages = handoff::for_target(&request.context.messages, model, |id, attempt| {
         call_id(model, id, attempt)
     });
+    let compat = Compat::resolve(model);
+    let output = match compat.supports_output_schema {
+        true => None,
+        false => output::tool(request),
+    };
     RequestBody {
         request,
-        compat: Compat::resolve(model),
+        compat,
         messages,
+        output,
     }
 }
 
@@ -99,7 +108,14 @@ impl RequestBody<'_> {
             max_completion_tokens,
             temperature: request.options.temperature,
             tools: self.tools(),
-            tool_choice: request.options.tool_choice.as_ref(),
+            tool_choice: match &self.output {
+                Some(tool) => Some(ToolChoice::The(named(tool))),
+                None => request.options.tool_choice.as_ref().map(ToolChoice::Asked),
+            },
+            response_format: WireSchema::of(request)
+                .filter(|_| compat.supports_output_schema)
+                .map(|json_schema| WireFormat::JsonSchema { json_schema }),
+            service_tier: request.options.extra.get("serviceTier"),
             thinking: Thinking::of(request, compat),
             provider: compat.open_router_routing.filter(|_| is_open_router),
             provider_options: ProviderOptions::of(model, compat),
@@ -107,18 +123,23 @@ impl RequestBody<'_> {
     }
 
     fn tools(&self) -> Option<Vec<WireTool<'_>>> {
-        let is_strict = self.compat.supports_strict_mode.then_some(false);
-        match &self.request.context.tools {
-            Some(tools) => Some(
-                tools
-                    .iter()
-                    .map(|tool| WireTool::new(tool, is_strict))
-                    .collect(),
-            ),
-            // Anthropic behind a gateway wants the field as soon as the history holds calls.
-            None if self.messages.iter().any(has_calls) => Some(Vec::new()),
-            None => None,
-        }
+        let model = &*self.request.model;
+        // Grammars are not offered: how calls of such tools are streamed here is not documented.
+        let strict = |tool| match Limit::of(tool, model) {
+            Limit::Strict => Some(true),
+            _ => self.compat.supports_strict_mode.then_some(false),
+        };
+        let tools = self.request.context.tools.as_ref();
+        // Anthropic behind a gateway wants the field as soon as the history holds calls.
+        let is_there =
+            tools.is_some() || self.output.is_some() || self.messages.iter().any(has_calls);
+        is_there.then(|| {
+            let tools = tools.into_iter().flatten().map(|tool| &**tool);
+            tools
+                .chain(&self.output)
+                .map(|tool| WireTool::new(tool, strict(tool)))
+                .collect()
+        })
     }
 }
 
@@ -147,13 +168,48 @@ struct WireRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<Vec<WireTool<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<&'a Value>,
+    tool_choice: Option<ToolChoice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<WireFormat<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_tier: Option<&'a Value>,
     #[serde(flatten)]
     thinking: Thinking<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     provider: Option<&'a Value>,
     #[serde(rename = "providerOptions", skip_serializing_if = "Option::is_none")]
     provider_options: Option<ProviderOptions<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ToolChoice<'a> {
+    Asked(&'a Value),
+    The(NamedTool<'a>),
+}
+
+#[derive(Serialize)]
+struct NamedTool<'a> {
+    r#type: &'static str,
+    function: ToolName<'a>,
+}
+
+#[derive(Serialize)]
+struct ToolName<'a> {
+    name: &'a str,
+}
+
+fn named(tool: &ToolDefinition) -> NamedTool<'_> {
+    NamedTool {
+        r#type: "function",
+        function: ToolName { name: &tool.name },
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum WireFormat<'a> {
+    JsonSchema { json_schema: WireSchema<'a> },
 }
 
 #[derive(Serialize)]
@@ -217,7 +273,7 @@ impl<'a> Thinking<'a> {
 fn effort<'a>(request: &'a Request, compat: &Compat<'a>) -> Option<Cow<'a, str>> {
     let model = &*request.model;
     let level = match request.options.thinking() {
-        Some(level) => supported(level, model)?,
+        Some(level) => levels::offered(level, model)?,
         None if request.options.reasoning.is_some() => return None,
         None => request
             .options
@@ -239,17 +295,6 @@ fn effort<'a>(request: &'a Request, compat: &Compat<'a>) -> Option<Cow<'a, str>>
         Some(Some(word)) => Some(Cow::Borrowed(word)),
         _ => Some(Cow::Owned(level.as_str().to_owned())),
     }
-}
-
-/// Returns the highest level that the model has, up to `level`.
-fn supported(level: &ThinkingLevel, model: &Model) -> Option<ThinkingLevel> {
-    const WITH_XHIGH: [&str; 5] = ["gpt-5.2", "gpt-5.3", "gpt-5.4", "opus-4-6", "opus-4.6"];
-
-    levels::supported(level, model, |level| match level {
-        ThinkingLevel::Max => false,
-        ThinkingLevel::XHigh => WITH_XHIGH.iter().any(|name| model.id.contains(name)),
-        _ => true,
-    })
 }
 
 #[derive(Serialize)]

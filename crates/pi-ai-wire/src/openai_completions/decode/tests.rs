@@ -27,6 +27,7 @@ codec_tests! {
     "usage-odd",
     "usage-cost-reported",
     "usage-groq",
+    "usage-service-tier",
     "chunks-without-choices",
     "content-after-finish",
     "finish-stop-with-call",
@@ -518,6 +519,13 @@ fn the_reply_has_id_and_cost() {
         Progress::new(message.usage.clone(), message.response_id.clone())
     );
     let dollars = 20e-6 * 1.0 + 50e-6 * 10.0 + 60e-6 * 0.1 + 20e-6 * 2.0;
+    assert!((message.usage.cost.total - dollars).abs() < 1e-12);
+}
+
+#[test]
+fn the_tier_that_the_service_used_sets_the_price() {
+    let message = fold(&decode(fixture("usage-service-tier"), &[]).0);
+    let dollars = 0.5 * (20e-6 * 1.0 + 5e-6 * 10.0);
     assert!((message.usage.cost.total - dollars).abs() < 1e-12);
 }
 

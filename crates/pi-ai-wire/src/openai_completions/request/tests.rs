@@ -1,7 +1,10 @@
+use std::sync::Arc;
+
 use pi_core::{
-    AssistantContent, AssistantMessage, CacheRetention, Context, ImageContent, InputKind,
-    ModelCompat, StreamOptions, SystemMessage, TextContent, ThinkingContent, ToolCall,
-    ToolDefinition, ToolResultMessage, UserContent, UserMessage,
+    AssistantContent, AssistantMessage, CacheRetention, ConstrainedSampling, Context, ImageContent,
+    InputKind, ModelCompat, OutputSchema, StreamOptions, Strictness, SystemMessage, TextContent,
+    ThinkingContent, ThinkingLevel, ToolCall, ToolDefinition, ToolResultMessage, UserContent,
+    UserMessage,
 };
 use serde_json::{Map, json};
 
@@ -101,6 +104,50 @@ fn the_plain_body_is_openais() {
 }
 
 #[test]
+fn what_is_asked_for_beside_the_reply_is_passed_on() {
+    let schema = json!({
+        "type": "object", "properties": {}, "required": [], "additionalProperties": false,
+    });
+    let tool = |limit| {
+        let tool = ToolDefinition::new("t", "", schema.clone());
+        Arc::new(tool.with_constrained_sampling(limit))
+    };
+    let context = Context::default().with_tools(vec![
+        tool(ConstrainedSampling::json_schema(Strictness::Require)),
+        tool(ConstrainedSampling::lark("start: \"a\"")),
+    ]);
+    let mut options = options(json!({ "serviceTier": "flex" }));
+    options.output = Some(OutputSchema::new("Answer", schema.clone()));
+    let body = sent(&Request::new(model(), context).with_options(options));
+    assert_eq!(body["tools"][0]["function"]["strict"], true);
+    assert_eq!(body["tools"][1]["type"], "function");
+    assert_eq!(body["service_tier"], "flex");
+    assert_eq!(
+        body["response_format"],
+        json!({
+            "type": "json_schema",
+            "json_schema": { "name": "Answer", "schema": schema, "strict": true },
+        })
+    );
+}
+
+#[test]
+fn a_tool_takes_the_reply_where_it_cannot_be_held_to_a_schema() {
+    let mut model = model();
+    model.provider = "deepseek".into();
+    let mut request = Request::new(model, Context::default());
+    let schema = json!({ "type": "object" });
+    request.options.output = Some(OutputSchema::new("Answer", schema.clone()));
+    let body = sent(&request);
+    assert_eq!(body.get("response_format"), None);
+    assert_eq!(body["tools"][0]["function"]["parameters"], schema);
+    assert_eq!(
+        body["tool_choice"],
+        json!({ "type": "function", "function": { "name": "Answer" } })
+    );
+}
+
+#[test]
 fn the_token_limit_is_the_models_up_to_32000() {
     for (of_model, asked, expected) in [
         (4096, None, Some(4096)),
@@ -135,6 +182,7 @@ fn thinking_is_asked_for_in_the_services_way() {
     let mut listed = model();
     listed.thinking_level_map = Some(
         [
+            (ThinkingLevel::Minimal, None),
             (ThinkingLevel::High, None),
             (ThinkingLevel::Medium, Some("mid".to_owned())),
         ]
@@ -166,6 +214,11 @@ fn thinking_is_asked_for_in_the_services_way() {
             gpt,
             json!({ "reasoning": "max" }),
             json!({ "reasoning_effort": "xhigh" }),
+        ),
+        (
+            listed.clone(),
+            json!({ "reasoning": "minimal" }),
+            json!({ "reasoning_effort": "low" }),
         ),
         (listed, high.clone(), json!({ "reasoning_effort": "mid" })),
         (mapped, high.clone(), json!({ "reasoning_effort": "most" })),
