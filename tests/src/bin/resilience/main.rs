@@ -46,6 +46,14 @@ const TARGETS: &[Target] = &[
         path: "/anthropic",
     },
     Target {
+        api: "openai-responses",
+        path: "/v1",
+    },
+    Target {
+        api: "azure-openai-responses",
+        path: "/v1",
+    },
+    Target {
         api: "google-generative-ai",
         path: "/gemini/v1beta",
     },
@@ -91,6 +99,13 @@ async fn run(arguments: Arguments) -> Result<bool> {
             rows += 1;
             bad += usize::from(!wrong.is_empty());
         }
+    }
+    let served = |api: &&apis::Api| TARGETS.iter().any(|target| target.api == api.name);
+    for api in apis::ALL.iter().filter(|api| !served(api)) {
+        say(&format!(
+            "\n{}: not run, since the server does not speak it",
+            api.name
+        ))?;
     }
     say(&format!("\n{rows} rows, {bad} wrong"))?;
     Ok(bad == 0 && rows > 0)
