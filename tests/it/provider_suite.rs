@@ -23,6 +23,7 @@ use crate::fixtures;
 
 const WIRES: &[Wire] = &[
     anthropic_messages::WIRE,
+    google_generative_ai::VERTEX,
     google_generative_ai::WIRE,
     mistral_conversations::WIRE,
     openai_completions::WIRE,

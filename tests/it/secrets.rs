@@ -194,6 +194,10 @@ fn request(api: &str, host: &str, way: &str) -> Request {
     let context = Context::new(vec![UserMessage::new("go", 0).into()]);
     let mut request = Request::new(model, context);
     let options = &mut request.options;
+    // Tokens are good for a project of Vertex AI.
+    for part in ["project", "location"] {
+        options.extra.insert(part, json!("tests"));
+    }
     match way {
         "by option" => options.api_key = Some(KEY.into()),
         "by header" => {

@@ -5,6 +5,12 @@ use serde_json::{Value, json};
 
 use super::{Answer, Wire};
 
+/// Vertex AI, at its address for who shows a key.
+pub(super) const VERTEX: Wire = Wire {
+    api: "google-vertex",
+    answer,
+};
+
 pub(super) const WIRE: Wire = Wire {
     api: "google-generative-ai",
     answer,

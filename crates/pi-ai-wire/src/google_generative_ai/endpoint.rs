@@ -37,6 +37,10 @@ pub fn url(base_url: &str, model: &str) -> String {
 /// ```
 #[must_use]
 pub fn vertex_base_url(host: Option<&str>, project: &str, location: &str) -> String {
+    let (host, query) = match host.map(split_query) {
+        Some((host, query)) => (Some(host), query),
+        None => (None, ""),
+    };
     let mut url = match (host, location) {
         (Some(host), _) => host.trim_end_matches('/').to_owned(),
         (None, "global") => VERTEX_BASE_URL.to_owned(),
@@ -48,7 +52,7 @@ pub fn vertex_base_url(host: Option<&str>, project: &str, location: &str) -> Str
         url.push('/');
         push_escaped(&mut url, part);
     }
-    url
+    url + query
 }
 
 /// Returns the address of the endpoint of a model on Vertex AI below `base_url`: that of a project,
@@ -59,8 +63,9 @@ pub fn vertex_base_url(host: Option<&str>, project: &str, location: &str) -> Str
 #[must_use]
 pub fn vertex_url(base_url: &str, model: &str) -> String {
     if model.starts_with("projects/") {
-        let host = base_url.split("/projects/").next().unwrap_or(base_url);
-        return below(host, "", model);
+        let (base, query) = split_query(base_url);
+        let host = base.split("/projects/").next().unwrap_or(base);
+        return below(&format!("{host}{query}"), "", model);
     }
     if model.starts_with("publishers/") || model.starts_with("models/") {
         return below(base_url, "", model);
@@ -85,16 +90,21 @@ pub fn headers(request: &Request) -> BTreeMap<String, String> {
 }
 
 fn below(base_url: &str, parent: &str, model: &str) -> String {
-    let (base, query) = base_url.split_once('?').unwrap_or((base_url, ""));
+    let (base, query) = split_query(base_url);
     let mut url = format!("{}/{parent}", base.trim_end_matches('/'));
     push_escaped(&mut url, model);
-    url.push_str(":streamGenerateContent?");
-    if !query.is_empty() {
-        url.push_str(query);
-        url.push('&');
-    }
-    url.push_str("alt=sse");
-    url
+    url.push_str(":streamGenerateContent");
+    let separator = match query {
+        "" => "?",
+        "?" => "",
+        _ => "&",
+    };
+    url + query + separator + "alt=sse"
+}
+
+/// Splits an address before its query.
+fn split_query(url: &str) -> (&str, &str) {
+    url.split_at(url.find('?').unwrap_or(url.len()))
 }
 
 /// Appends a part of a path; what would end the path is escaped.
@@ -176,6 +186,16 @@ mod tests {
             let expected = format!("{expected}/projects/example.com:p/locations/{location}");
             assert_eq!(vertex_base_url(host, "example.com:p", location), expected);
         }
+    }
+
+    #[test]
+    fn a_query_stays_behind_the_path() {
+        let base = vertex_base_url(Some("http://h/v1/?key=7"), "p", "l");
+        assert_eq!(base, "http://h/v1/projects/p/locations/l?key=7");
+        assert_eq!(
+            vertex_url(&base, "projects/q/endpoints/9"),
+            "http://h/v1/projects/q/endpoints/9:streamGenerateContent?key=7&alt=sse"
+        );
     }
 
     #[test]
