@@ -25,6 +25,7 @@ pub mod errors;
 pub mod framing;
 #[cfg(feature = "google")]
 pub mod google_generative_ai;
+mod handoff;
 #[cfg(feature = "__codec")]
 mod headers;
 #[cfg(feature = "__codec")]
@@ -35,7 +36,7 @@ mod joined;
 mod json;
 #[cfg(feature = "__codec")]
 mod levels;
-#[cfg(any(feature = "bedrock", feature = "mistral", feature = "openai"))]
+#[cfg(feature = "__codec")]
 mod limit;
 #[cfg(feature = "mistral")]
 pub mod mistral_conversations;
@@ -47,10 +48,12 @@ pub mod openai_responses;
 mod output;
 #[cfg(feature = "__codec")]
 mod read;
-#[cfg(feature = "openai")]
+#[cfg(any(feature = "mistral", feature = "openai"))]
 mod sampling;
 #[cfg(feature = "openai")]
 mod service_tier;
 pub mod sse;
 #[cfg(all(test, feature = "__codec"))]
 mod testing;
+
+pub use crate::handoff::handoff_report;

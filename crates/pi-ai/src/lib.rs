@@ -102,6 +102,7 @@ mod providers;
 mod vertex;
 
 pub use pi_ai_wire::errors::is_context_overflow;
+pub use pi_ai_wire::handoff_report;
 pub use pi_http::{HttpClient, Limits, RetryPolicy, Timeouts};
 
 #[cfg(feature = "vertex")]

@@ -34,6 +34,7 @@ pub use self::compat::Compat;
 pub use self::decode::{Decoder, Reply};
 pub use self::endpoint::{headers, key_header, url};
 pub use self::errors::{http_error, stream_error};
+pub(crate) use self::request::call_id;
 pub use self::request::{RequestBody, body};
 
 /// The name of the protocol in [`Model::api`](pi_core::Model::api).

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pi_core::{CacheRetention, Message, Request, ToolDefinition, handoff};
+use pi_core::{CacheRetention, Message, Model, Request, ToolDefinition, handoff};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -39,15 +39,21 @@ pub struct RequestBody<'a> {
 /// the model thinks, so that it is then free not to call it.
 #[must_use]
 pub fn body(request: &Request) -> RequestBody<'_> {
-    let messages = handoff::for_target(&request.context.messages, &request.model, |id, attempt| {
-        ids::restricted(id, attempt, MAX_ID_CHARS)
+    let model = &request.model;
+    let messages = handoff::for_target(&request.context.messages, model, |id, attempt| {
+        call_id(model, id, attempt)
     });
     RequestBody {
         request,
-        compat: Compat::resolve(&request.model),
+        compat: Compat::resolve(model),
         messages,
         output: output::tool(request),
     }
+}
+
+/// Returns a call's id as the API takes it; later attempts differ by their end.
+pub(crate) fn call_id(_: &Model, id: &str, attempt: u32) -> String {
+    ids::restricted(id, attempt, MAX_ID_CHARS)
 }
 
 impl Serialize for RequestBody<'_> {

@@ -38,7 +38,7 @@ enum Block<'a> {
     },
     ToolResult {
         tool_use_id: &'a str,
-        content: Vec<Block<'a>>,
+        content: Vec<Self>,
         status: &'static str,
     },
     CachePoint(CachePoint),

@@ -1,13 +1,13 @@
 //! The body of a request.
 
-use pi_core::{CacheRetention, Message, Request, ToolDefinition, handoff};
+use pi_core::{CacheRetention, Message, Model, Request, ToolDefinition, handoff};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::compat::Compat;
 use super::messages::{CachePoint, WireMessage, wire_messages};
 use super::thinking::{Effort, ModelFields};
-use crate::output;
+use crate::{ids, output};
 
 /// The most characters of a call's id that the API takes.
 const MAX_ID_CHARS: usize = 64;
@@ -36,26 +36,20 @@ pub struct RequestBody<'a> {
 /// it thinks, so that it is then free not to call it.
 #[must_use]
 pub fn body(request: &Request) -> RequestBody<'_> {
+    let model = &request.model;
     RequestBody {
         request,
-        compat: Compat::resolve(&request.model),
-        messages: handoff::for_target(&request.context.messages, &request.model, call_id),
+        compat: Compat::resolve(model),
+        messages: handoff::for_target(&request.context.messages, model, |id, attempt| {
+            call_id(model, id, attempt)
+        }),
         output: output::tool(request),
     }
 }
 
 /// Returns a call's id as the API takes it; later attempts differ by their end.
-fn call_id(id: &str, attempt: u32) -> String {
-    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let suffix = match attempt {
-        0 => String::new(),
-        _ => format!("_{attempt}"),
-    };
-    let head = id
-        .chars()
-        .map(|c| if is_allowed(c) { c } else { '_' })
-        .take(MAX_ID_CHARS.saturating_sub(suffix.len()));
-    head.collect::<String>() + &suffix
+pub(crate) fn call_id(_: &Model, id: &str, attempt: u32) -> String {
+    ids::restricted(id, attempt, MAX_ID_CHARS)
 }
 
 impl Serialize for RequestBody<'_> {

@@ -14,4 +14,4 @@ pub(crate) use self::open::Open;
 pub(crate) use self::usage::WireUsage;
 #[cfg(feature = "openai")]
 pub(crate) use self::wire::as_json_text;
-pub(crate) use self::wire::{DataUrl, WireCall, WireTool};
+pub(crate) use self::wire::{DataUrl, ResponseFormat, ToolChoice, WireCall, WireTool};

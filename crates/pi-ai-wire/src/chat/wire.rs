@@ -1,9 +1,11 @@
 //! The parts of a request that all of the family have.
 
-use pi_core::{ImageContent, ToolCall, ToolDefinition};
+use pi_core::{ImageContent, Request, ToolCall, ToolDefinition};
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
+
+use crate::sampling::WireSchema;
 
 /// A tool that the model may call.
 #[derive(Serialize)]
@@ -38,6 +40,51 @@ impl<'a> WireTool<'a> {
                 strict,
             },
         }
+    }
+}
+
+/// Which tool the model must use.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum ToolChoice<'a> {
+    /// As the options say it, in the protocol's own form.
+    Asked(&'a Value),
+    /// The tool that takes the output.
+    Named {
+        r#type: &'static str,
+        function: ToolName<'a>,
+    },
+}
+
+#[derive(Serialize)]
+pub(crate) struct ToolName<'a> {
+    name: &'a str,
+}
+
+impl<'a> ToolChoice<'a> {
+    /// Goes by the tool that takes the output, if there is one, else by the options.
+    pub(crate) fn of(request: &'a Request, output: Option<&'a ToolDefinition>) -> Option<Self> {
+        match output {
+            Some(tool) => Some(Self::Named {
+                r#type: "function",
+                function: ToolName { name: &tool.name },
+            }),
+            None => request.options.tool_choice.as_ref().map(Self::Asked),
+        }
+    }
+}
+
+/// What the reply's text must be.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum ResponseFormat<'a> {
+    JsonSchema { json_schema: WireSchema<'a> },
+}
+
+impl<'a> ResponseFormat<'a> {
+    pub(crate) fn of(request: &'a Request) -> Option<Self> {
+        let json_schema = WireSchema::of(request)?;
+        Some(Self::JsonSchema { json_schema })
     }
 }
 

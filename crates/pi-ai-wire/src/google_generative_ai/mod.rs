@@ -33,6 +33,7 @@ mod usage;
 pub use self::decode::{Decoder, Reply};
 pub use self::endpoint::{KEY_HEADER, VERTEX_BASE_URL, headers, url, vertex_base_url, vertex_url};
 pub use self::errors::{http_error, stream_error};
+pub(crate) use self::request::call_id;
 pub use self::request::{RequestBody, body};
 
 /// The name of the protocol in [`Model::api`](pi_core::Model::api).

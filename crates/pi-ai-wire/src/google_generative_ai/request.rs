@@ -1,6 +1,6 @@
 //! The body of a request.
 
-use pi_core::{Message, Request, ToolDefinition, handoff};
+use pi_core::{Message, Model, Request, ToolDefinition, handoff};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -37,14 +37,8 @@ pub struct RequestBody<'a> {
 #[must_use]
 pub fn body(request: &Request) -> RequestBody<'_> {
     let model = &request.model;
-    let wants_ids = Family::of(&model.id).kind == Kind::Foreign;
     let messages = handoff::for_target(&request.context.messages, model, |id, attempt| {
-        match wants_ids {
-            true => ids::restricted(id, attempt, MAX_ID_CHARS),
-            // The id is not sent.
-            false if attempt == 0 => id.to_owned(),
-            false => format!("{id}_{attempt}"),
-        }
+        call_id(model, id, attempt)
     });
     let has_tools = request
         .context
@@ -55,6 +49,16 @@ pub fn body(request: &Request) -> RequestBody<'_> {
         request,
         messages,
         output: has_tools.then(|| output::tool(request)).flatten(),
+    }
+}
+
+/// Returns a call's id as the model takes it; later attempts differ by their end.
+pub(crate) fn call_id(model: &Model, id: &str, attempt: u32) -> String {
+    match Family::of(&model.id).kind {
+        Kind::Foreign => ids::restricted(id, attempt, MAX_ID_CHARS),
+        // The id is not sent.
+        _ if attempt == 0 => id.to_owned(),
+        _ => format!("{id}_{attempt}"),
     }
 }
 

@@ -1,11 +1,17 @@
 //! Ids of tool calls, which are nine letters and digits here.
 
+use pi_core::Model;
+
 /// The number of characters of an id.
 const LENGTH: usize = 9;
 
 /// Returns a call's id as the API takes it, a different one for each attempt: the id itself if it
 /// fits, else its hash.
-pub(super) fn call_id(id: &str, attempt: u32) -> String {
+pub(crate) fn call_id(_: &Model, id: &str, attempt: u32) -> String {
+    fitting(id, attempt)
+}
+
+fn fitting(id: &str, attempt: u32) -> String {
     let plain: String = id.chars().filter(char::is_ascii_alphanumeric).collect();
     if attempt == 0 && plain.len() == LENGTH {
         return plain;
@@ -20,8 +26,8 @@ pub(super) fn call_id(id: &str, attempt: u32) -> String {
 /// Makes the id of a call that came without one, or with one that is taken.
 pub(super) fn new_id(given: &str, _: &str, number: usize) -> String {
     match given {
-        "" => call_id(&format!("toolcall:{number}"), 0),
-        given => call_id(given, u32::try_from(number).unwrap_or(u32::MAX)),
+        "" => fitting(&format!("toolcall:{number}"), 0),
+        given => fitting(given, u32::try_from(number).unwrap_or(u32::MAX)),
     }
 }
 
@@ -70,7 +76,7 @@ mod tests {
             ("toolu_01 x:y/z", 0, "3417rb1t4"),
             ("read_1700000000000_1", 0, "6cwo7reu2"),
         ] {
-            assert_eq!(call_id(id, attempt), expected);
+            assert_eq!(fitting(id, attempt), expected);
         }
     }
 
@@ -84,10 +90,10 @@ mod tests {
     proptest! {
         #[test]
         fn ids_are_nine_letters_and_digits(id in any::<String>(), attempt in 0_u32..3) {
-            let made = call_id(&id, attempt);
+            let made = fitting(&id, attempt);
             prop_assert_eq!(made.len(), LENGTH);
             prop_assert!(made.bytes().all(|byte| byte.is_ascii_alphanumeric()));
-            prop_assert_eq!(call_id(&made, 0), made);
+            prop_assert_eq!(fitting(&made, 0), made);
         }
     }
 }

@@ -30,6 +30,7 @@ mod request;
 pub use self::decode::{Decoder, Reply};
 pub use self::endpoint::{headers, url};
 pub use self::errors::http_error;
+pub(crate) use self::ids::call_id;
 pub use self::request::{RequestBody, body};
 
 /// The name of the protocol in [`Model::api`](pi_core::Model::api).

@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 
-use pi_core::{Message, Request, ThinkingLevel, handoff};
+use pi_core::{Message, Request, ThinkingLevel, ToolDefinition, handoff};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::ids::call_id;
 use super::messages::{WireMessage, wire_messages};
-use crate::chat::WireTool;
+use crate::chat::{ResponseFormat, ToolChoice, WireTool};
 use crate::levels;
 use crate::limit::max_tokens;
+use crate::output;
 
 /// The body of a request. Serialize it, or turn it into a value with `serde_json::to_value`.
 ///
@@ -20,6 +21,8 @@ pub struct RequestBody<'a> {
     request: &'a Request,
     /// What the model may see of the conversation.
     messages: Vec<Message>,
+    /// The tool that takes the value which is asked for.
+    output: Option<ToolDefinition>,
 }
 
 /// Makes the body of a request, which asks for a stream.
@@ -27,11 +30,23 @@ pub struct RequestBody<'a> {
 /// The conversation goes through [`handoff::for_target`] first. Thinking is asked for by
 /// `reasoning_effort` where the model has words for its levels, else by `prompt_mode`. Options of this
 /// API alone are read from `options.extra`: `promptMode`, the mode where `reasoning` is absent.
+///
+/// Output that must fit a schema is asked for by the API's own `response_format`, or, where there are
+/// tools, as the call of one more tool.
 #[must_use]
 pub fn body(request: &Request) -> RequestBody<'_> {
+    let model = &request.model;
+    let has_tools = request
+        .context
+        .tools
+        .as_ref()
+        .is_some_and(|tools| !tools.is_empty());
     RequestBody {
         request,
-        messages: handoff::for_target(&request.context.messages, &request.model, call_id),
+        messages: handoff::for_target(&request.context.messages, model, |id, attempt| {
+            call_id(model, id, attempt)
+        }),
+        output: has_tools.then(|| output::tool(request)).flatten(),
     }
 }
 
@@ -56,8 +71,16 @@ impl RequestBody<'_> {
             temperature: options.temperature,
             stream: true,
             messages: wire_messages(self.request, &self.messages),
-            tools: tools.map(|tool| WireTool::new(tool, Some(false))).collect(),
-            tool_choice: options.tool_choice.as_ref().filter(|own| !own.is_null()),
+            tools: tools
+                .map(|tool| &**tool)
+                .chain(&self.output)
+                .map(|tool| WireTool::new(tool, Some(false)))
+                .collect(),
+            tool_choice: ToolChoice::of(self.request, self.output.as_ref()),
+            response_format: match self.output {
+                Some(_) => None,
+                None => ResponseFormat::of(self.request),
+            },
             thinking: Thinking::of(self.request),
         }
     }
@@ -75,7 +98,9 @@ struct WireRequest<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<&'a Value>,
+    tool_choice: Option<ToolChoice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat<'a>>,
     #[serde(flatten)]
     thinking: Thinking<'a>,
 }

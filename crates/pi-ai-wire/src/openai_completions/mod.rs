@@ -30,6 +30,7 @@ mod request;
 pub use self::compat::{Compat, MaxTokensField, ThinkingFormat};
 pub use self::decode::{Decoder, Reply};
 pub use self::endpoint::{headers, url};
+pub(crate) use self::request::call_id;
 pub use self::request::{RequestBody, body};
 
 /// The name of the protocol in [`Model::api`](pi_core::Model::api).

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::compat::{Compat, MaxTokensField, ThinkingFormat};
 use super::messages::{WireMessage, wire_messages};
-use crate::chat::WireTool;
+use crate::chat::{ResponseFormat, ToolChoice, WireTool};
 use crate::limit::max_tokens;
-use crate::sampling::{Limit, WireSchema};
+use crate::sampling::Limit;
 use crate::{levels, output};
 
 /// The most characters of a call's id that OpenAI takes.
@@ -53,7 +53,7 @@ pub fn body(request: &Request) -> RequestBody<'_> {
 }
 
 /// Returns a call's id as the service takes it; later attempts differ by their end.
-fn call_id(model: &Model, id: &str, attempt: u32) -> String {
+pub(crate) fn call_id(model: &Model, id: &str, attempt: u32) -> String {
     // The Responses API joins the ids of call and item with a bar; here the call's is wanted.
     let (id, is_long) = match id.split_once('|') {
         Some((call_id, _)) => {
@@ -108,13 +108,11 @@ impl RequestBody<'_> {
             max_completion_tokens,
             temperature: request.options.temperature,
             tools: self.tools(),
-            tool_choice: match &self.output {
-                Some(tool) => Some(ToolChoice::The(named(tool))),
-                None => request.options.tool_choice.as_ref().map(ToolChoice::Asked),
+            tool_choice: ToolChoice::of(request, self.output.as_ref()),
+            response_format: match compat.supports_output_schema {
+                true => ResponseFormat::of(request),
+                false => None,
             },
-            response_format: WireSchema::of(request)
-                .filter(|_| compat.supports_output_schema)
-                .map(|json_schema| WireFormat::JsonSchema { json_schema }),
             service_tier: request.options.extra.get("serviceTier"),
             thinking: Thinking::of(request, compat),
             provider: compat.open_router_routing.filter(|_| is_open_router),
@@ -170,7 +168,7 @@ struct WireRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<ToolChoice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    response_format: Option<WireFormat<'a>>,
+    response_format: Option<ResponseFormat<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     service_tier: Option<&'a Value>,
     #[serde(flatten)]
@@ -179,37 +177,6 @@ struct WireRequest<'a> {
     provider: Option<&'a Value>,
     #[serde(rename = "providerOptions", skip_serializing_if = "Option::is_none")]
     provider_options: Option<ProviderOptions<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum ToolChoice<'a> {
-    Asked(&'a Value),
-    The(NamedTool<'a>),
-}
-
-#[derive(Serialize)]
-struct NamedTool<'a> {
-    r#type: &'static str,
-    function: ToolName<'a>,
-}
-
-#[derive(Serialize)]
-struct ToolName<'a> {
-    name: &'a str,
-}
-
-fn named(tool: &ToolDefinition) -> NamedTool<'_> {
-    NamedTool {
-        r#type: "function",
-        function: ToolName { name: &tool.name },
-    }
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum WireFormat<'a> {
-    JsonSchema { json_schema: WireSchema<'a> },
 }
 
 #[derive(Serialize)]

@@ -18,7 +18,7 @@ const WITH_ITEM_IDS: [&str; 5] = [
 ];
 
 /// Returns the id of another model's call as `model` takes it; later attempts differ by their end.
-pub(super) fn call_id(model: &Model, id: &str, attempt: u32) -> String {
+pub(crate) fn call_id(model: &Model, id: &str, attempt: u32) -> String {
     let id = match id.split_once('|') {
         Some((call_id, _)) if WITH_ITEM_IDS.contains(&model.provider.as_str()) => call_id,
         _ => id,

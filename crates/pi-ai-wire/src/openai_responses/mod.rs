@@ -36,6 +36,7 @@ mod usage;
 
 pub use self::decode::{Decoder, Reply};
 pub use self::endpoint::{headers, url};
+pub(crate) use self::ids::call_id;
 pub(crate) use self::request::azure_body;
 pub use self::request::{RequestBody, body};
 

@@ -14,22 +14,28 @@ fn secrets(url: &str, headers: &[(&'static str, &'static str)]) -> Secrets {
 #[test]
 fn credentials_are_replaced_and_the_rest_stays() {
     let secrets = secrets(
-        "https://me:pass%20word%21@host/v1?key=query%2Dkey&api-version=2024-10-21",
+        "https://me:password%20word%21@host/v1?key=query%2Dkey&api-version=2024-10-21",
         &[
-            ("authorization", "Bearer sk-long-key"),
-            ("x-api-key", "sk-long-key-2"),
+            ("authorization", "Bearer sk-longer-key"),
+            ("x-api-key", "sk-longer-key-2"),
             ("anthropic-version", "2023-06-01"),
             ("x-short-key", "EMPTY"),
         ],
     );
     for (text, expected) in [
         (
-            "Incorrect API key: sk-long-key.",
+            "Incorrect API key: sk-longer-key.",
             "Incorrect API key: [redacted].",
         ),
-        ("sk-long-key-2 sk-long-key", "[redacted] [redacted]"),
-        ("pass word! or pass%20word%21", "[redacted] or [redacted]"),
-        ("query-key, query%2Dkey", "[redacted], [redacted]"),
+        ("sk-longer-key-2 sk-longer-key", "[redacted] [redacted]"),
+        (
+            "password word! or password%20word%21",
+            "[redacted] or [redacted]",
+        ),
+        (
+            "query-long-key, query%2Dlong%2Dkey",
+            "[redacted], [redacted]",
+        ),
         (
             "Bearer EMPTY 2023-06-01 2024-10-21 me",
             "Bearer EMPTY 2023-06-01 2024-10-21 me",
@@ -44,26 +50,26 @@ fn credentials_are_replaced_and_the_rest_stays() {
 
 #[test]
 fn an_error_keeps_what_shows_no_credential() {
-    let secrets = secrets("https://host", &[("x-api-key", "sk-long-key")]);
+    let secrets = secrets("https://host", &[("x-api-key", "sk-longer-key")]);
     let clean = ProviderError::new(ErrorKind::Auth, "no")
         .with_source(ProviderError::new(ErrorKind::Auth, "why"));
     let kept = secrets.redact(clean);
     assert_eq!(kept.message(), "no");
     assert!(kept.source().is_some());
 
-    let error = ProviderError::new(ErrorKind::Auth, "bad key sk-long-key")
+    let error = ProviderError::new(ErrorKind::Auth, "bad key sk-longer-key")
         .with_status(401)
-        .with_request_id("of sk-long-key")
+        .with_request_id("of sk-longer-key")
         .with_model("p", "m")
-        .with_source(ProviderError::new(ErrorKind::Auth, "sk-long-key"));
+        .with_source(ProviderError::new(ErrorKind::Auth, "sk-longer-key"));
     let redacted = secrets.redact(error);
     assert_eq!(redacted.message(), "bad key [redacted]");
     assert_eq!(redacted.status(), Some(401));
     assert_eq!((redacted.provider(), redacted.model()), ("p", "m"));
-    assert!(!format!("{redacted:?}").contains("sk-long-key"));
+    assert!(!format!("{redacted:?}").contains("sk-longer-key"));
 
     let by_cause = ProviderError::new(ErrorKind::Protocol, "broken")
-        .with_source(ProviderError::new(ErrorKind::Auth, "sk-long-key"));
+        .with_source(ProviderError::new(ErrorKind::Auth, "sk-longer-key"));
     let redacted = secrets.redact(by_cause);
     assert_eq!(redacted.message(), "broken");
     assert!(redacted.source().is_none());

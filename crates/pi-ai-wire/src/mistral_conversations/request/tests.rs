@@ -320,3 +320,32 @@ fn a_reply_stands_between_results_and_the_user_where_the_model_wants_one() {
         assert_eq!(roles, expected);
     }
 }
+
+#[test]
+fn output_that_must_fit_a_schema_is_asked_for_by_the_api_or_by_a_tool() {
+    let schema = json!({ "type": "object", "properties": { "town": { "type": "string" } } });
+    let asked = |tools: Option<Vec<std::sync::Arc<ToolDefinition>>>| {
+        let mut context = Context::default();
+        context.tools = tools;
+        let model = Model::new("m", "mistral-conversations", "mistral", "");
+        let mut request = Request::new(model, context);
+        request.options.output = Some(pi_core::OutputSchema::new("Answer", schema.clone()));
+        serde_json::to_value(body(&request)).unwrap()
+    };
+    let native = asked(None);
+    let format = json!({ "name": "Answer", "schema": schema, "strict": false });
+    assert_eq!(
+        native["response_format"],
+        json!({ "type": "json_schema", "json_schema": format })
+    );
+    assert_eq!(native.get("tools"), None);
+
+    let tool = ToolDefinition::new("read", "Reads", json!({ "type": "object" }));
+    let forced = asked(Some(vec![tool.into()]));
+    assert_eq!(forced.get("response_format"), None);
+    assert_eq!(forced["tools"][1]["function"]["name"], "Answer");
+    assert_eq!(
+        forced["tool_choice"],
+        json!({ "type": "function", "function": { "name": "Answer" } })
+    );
+}
