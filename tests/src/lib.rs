@@ -24,3 +24,8 @@ pub struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/writing-a-provider.md")]
 pub struct WritingAProvider;
+
+/// The examples of the page about providers.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/providers.md")]
+pub struct ProvidersPage;

@@ -14,7 +14,7 @@ fn secrets(url: &str, headers: &[(&'static str, &'static str)]) -> Secrets {
 #[test]
 fn credentials_are_replaced_and_the_rest_stays() {
     let secrets = secrets(
-        "https://me:password%20word%21@host/v1?key=query%2Dkey&api-version=2024-10-21",
+        "https://me:password%20word%21@host/v1?key=query%2Dlong%2Dkey&api-version=2024-10-21",
         &[
             ("authorization", "Bearer sk-longer-key"),
             ("x-api-key", "sk-longer-key-2"),
