@@ -9,6 +9,8 @@ mod agent_limits;
 mod agent_properties;
 mod agent_resume;
 mod agent_tools;
+#[cfg(feature = "bedrock")]
+mod bedrock;
 mod conformance_selftest;
 mod events_doc;
 mod examples;

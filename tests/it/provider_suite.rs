@@ -3,6 +3,8 @@
 //! Each API says in a file of its own how it spells the scenarios. So far each can spell them all.
 
 mod anthropic_messages;
+#[cfg(feature = "bedrock")]
+mod bedrock_converse_stream;
 mod google_generative_ai;
 mod mistral_conversations;
 mod openai_completions;
@@ -23,6 +25,8 @@ use crate::fixtures;
 
 const WIRES: &[Wire] = &[
     anthropic_messages::WIRE,
+    #[cfg(feature = "bedrock")]
+    bedrock_converse_stream::WIRE,
     google_generative_ai::VERTEX,
     google_generative_ai::WIRE,
     mistral_conversations::WIRE,

@@ -89,8 +89,10 @@ impl Script {
 
     /// Sends one chunk.
     #[must_use]
-    pub fn chunk(self, piece: &str) -> Self {
-        self.send(format!("{:x}\r\n{piece}\r\n", piece.len()))
+    pub fn chunk(self, piece: impl AsRef<[u8]>) -> Self {
+        let piece = piece.as_ref();
+        let head = format!("{:x}\r\n", piece.len());
+        self.send([head.as_bytes(), piece, b"\r\n"].concat())
     }
 
     /// Ends a body of chunks.

@@ -4,6 +4,8 @@
 //! **Who should depend on this:** nobody outside this repository.
 
 pub mod apis;
+#[cfg(feature = "bedrock")]
+pub mod aws_frames;
 pub mod compare;
 pub mod delivery;
 pub mod fault_server;

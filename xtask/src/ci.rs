@@ -5,8 +5,12 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::Context as _;
+use cargo_metadata::MetadataCommand;
 
 use crate::{codegen, layers, report, tidy};
+
+/// The feature that has a command of its own, since it needs crates that take long to build.
+const OWN_COMMAND: &str = "bedrock";
 
 /// A check with the name that it is reported under.
 struct Step {
@@ -73,7 +77,8 @@ fn fmt(root: &Path) -> anyhow::Result<bool> {
 fn clippy(root: &Path) -> anyhow::Result<bool> {
     succeeds(
         cargo(root)
-            .args(["clippy", "--workspace", "--all-targets", "--all-features"])
+            .args(["clippy", "--workspace", "--all-targets"])
+            .args(["--features", &features(root)?])
             .args(["--", "-D", "warnings"]),
     )
 }
@@ -81,18 +86,35 @@ fn clippy(root: &Path) -> anyhow::Result<bool> {
 fn doc(root: &Path) -> anyhow::Result<bool> {
     succeeds(
         cargo(root)
-            .args(["doc", "--workspace", "--no-deps", "--all-features"])
+            .args(["doc", "--workspace", "--no-deps"])
+            .args(["--features", &features(root)?])
             .env("RUSTDOCFLAGS", "-D warnings"),
     )
 }
 
-fn cargo(root: &Path) -> Command {
+/// Returns all features of all packages of the workspace, apart from [`OWN_COMMAND`].
+fn features(root: &Path) -> anyhow::Result<String> {
+    let metadata = MetadataCommand::new()
+        .current_dir(root)
+        .no_deps()
+        .exec()
+        .context("cannot read the packages of the workspace")?;
+    let packages = metadata.workspace_packages();
+    let features = packages.iter().flat_map(|package| {
+        let names = package.features.keys();
+        let names = names.filter(|name| *name != OWN_COMMAND);
+        names.map(|name| format!("{}/{name}", package.name))
+    });
+    Ok(features.collect::<Vec<_>>().join(","))
+}
+
+pub(crate) fn cargo(root: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root);
     command
 }
 
-fn succeeds(command: &mut Command) -> anyhow::Result<bool> {
+pub(crate) fn succeeds(command: &mut Command) -> anyhow::Result<bool> {
     let status = command
         .status()
         .with_context(|| format!("cannot start {command:?}"))?;

@@ -8,6 +8,7 @@
     reason = "a script talks to the terminal it runs in"
 )]
 
+mod bedrock;
 mod ci;
 mod codegen;
 mod layers;
@@ -54,6 +55,9 @@ enum Command {
         #[arg(last = true)]
         arguments: Vec<String>,
     },
+    /// Check everything that needs crates of AWS: clippy, tests and docs with the feature `bedrock`. Not a
+    /// part of `ci`.
+    Bedrock,
     /// Run every check that guards the main branch, tests apart.
     Ci,
 }
@@ -81,6 +85,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Resilience { arguments } => resilience::run(root, &arguments),
         Command::Layers => Ok(report::print("layers", &layers::check(root)?)),
         Command::Tidy => Ok(report::print("tidy", &tidy::check(root)?)),
+        Command::Bedrock => bedrock::run(root),
         Command::Ci => ci::run(root),
     }
 }

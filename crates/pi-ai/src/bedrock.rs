@@ -234,6 +234,6 @@ impl Protocol for Converse {
     }
 
     fn document_error(document: &Value) -> ProviderError {
-        pi_ai_wire::errors::stream_error(document)
+        pi_ai_wire::errors::stream_error(document.get("error").unwrap_or(document))
     }
 }

@@ -13,6 +13,7 @@ use pi_core::SecretString;
 #[must_use]
 pub fn key_variables(provider: &str) -> &'static [&'static str] {
     match provider {
+        "amazon-bedrock" => &["AWS_BEARER_TOKEN_BEDROCK"],
         "ant-ling" => &["ANT_LING_API_KEY"],
         "anthropic" => &["ANTHROPIC_API_KEY"],
         "azure" | "azure-openai-responses" => &["AZURE_OPENAI_API_KEY"],

@@ -84,6 +84,14 @@ pub(crate) fn is_this_machine(url: &Url) -> bool {
     }
 }
 
+/// Returns true if the address is one that no router forwards, as those are by which clouds hand out
+/// credentials. No proxy has a way to it.
+pub(crate) fn is_link_local(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.parse::<std::net::Ipv4Addr>();
+    address.is_ok_and(|address| address.is_link_local())
+}
+
 /// Returns the target of a redirect as it may be shown.
 pub(crate) fn shown_target(from: &Url, location: &str) -> String {
     match from.join(location) {
@@ -104,6 +112,18 @@ fn shown(mut url: Url) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_of_the_own_network_are_known() {
+        for (url, expected) in [
+            ("http://169.254.169.254/latest", true),
+            ("http://169.254.170.2/v2", true),
+            ("http://169.253.1.1", false),
+            ("http://example.com", false),
+        ] {
+            assert_eq!(is_link_local(&Url::parse(url).unwrap()), expected, "{url}");
+        }
+    }
 
     #[test]
     fn secrets_of_an_address_are_not_shown() {

@@ -13,7 +13,7 @@ use pi_core::{Clock, ErrorKind, Phase, ProviderError, ResponseHead};
 use reqwest::Url;
 use rustls::ClientConfig;
 
-use crate::address::{host_and_port, is_this_machine, shown_target, shown_url};
+use crate::address::{host_and_port, is_link_local, is_this_machine, shown_target, shown_url};
 use crate::body::Body;
 use crate::call::Call;
 use crate::clock::TokioClock;
@@ -29,9 +29,9 @@ const POOL_IDLE: Duration = Duration::from_secs(90);
 /// An HTTP client. Clones are cheap and share connections, limits, clock and the budget of retries.
 ///
 /// It follows no redirect, so that a key is never sent to another host. Proxies are taken from the
-/// environment (`HTTPS_PROXY` and the like), except for addresses of this machine, which are always
-/// connected directly. Certificates are checked against those that the system trusts; they are read
-/// when the first request needs them.
+/// environment (`HTTPS_PROXY` and the like), except for addresses of this machine and of its own link,
+/// which are always connected directly. Certificates are checked against those that the system trusts;
+/// they are read when the first request needs them.
 #[derive(Clone)]
 pub struct HttpClient {
     shared: Arc<Shared>,
@@ -288,7 +288,8 @@ impl HttpClient {
                 .get_or_init(|| connections(tls::system(), &shared.timeouts, |b| b))
         };
         let is_plain = url.scheme() == "http";
-        let client = match is_plain && is_this_machine(url) {
+        let is_near = is_this_machine(url) || is_link_local(url);
+        let client = match is_plain && is_near {
             true => direct(),
             false => match network() {
                 // A machine without certificates still talks to its neighbours.

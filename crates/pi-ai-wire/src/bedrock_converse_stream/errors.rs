@@ -91,7 +91,7 @@ fn kind(name: &str, status: Option<u16>, message: &str) -> ErrorKind {
     match name.to_ascii_lowercase().as_str() {
         "throttlingexception" | "toomanyrequestsexception" => ErrorKind::RateLimited,
         "servicequotaexceededexception" => ErrorKind::Quota,
-        "modelnotreadyexception" => ErrorKind::Overloaded,
+        "modelnotreadyexception" | "serviceunavailableexception" => ErrorKind::Overloaded,
         "accessdeniedexception"
         | "expiredtokenexception"
         | "incompletesignatureexception"
@@ -103,8 +103,7 @@ fn kind(name: &str, status: Option<u16>, message: &str) -> ErrorKind {
         "internalserverexception"
         | "modelerrorexception"
         | "modelstreamerrorexception"
-        | "modeltimeoutexception"
-        | "serviceunavailableexception" => ErrorKind::Server,
+        | "modeltimeoutexception" => ErrorKind::Server,
         _ => classify(status, &[], message),
     }
 }

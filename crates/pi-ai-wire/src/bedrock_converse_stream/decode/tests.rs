@@ -24,7 +24,6 @@ fixtures! {
     "broken-json",
     "cut-in-frame",
     "cut-in-text",
-    "empty",
     "error-frame",
     "exception-bare",
     "exception-in-text",
@@ -378,8 +377,9 @@ fn a_cut_reply_is_an_error_that_keeps_what_came() {
          error protocol "the event stream was cut inside a frame"
         "#,
     );
-    check(
-        "empty",
+    testing::check_outline(
+        "no frame at all",
+        &decode(&[], &[]).0,
         r#"
          start
          error protocol "the stream ended without a reply"
