@@ -79,7 +79,7 @@ async fn f05_content_just_within_the_limit_goes_on() {
     let words = 5;
     let mut script = Script::on_request().event_stream(&[]);
     for _ in 0..words {
-        script = script.gate().chunk(&word("a"));
+        script = script.gate().chunk(word("a"));
     }
     let server = serve([script.chunk(END)]).await;
     let world = World::new(|timeouts| {
