@@ -86,8 +86,23 @@ impl UserTokens {
     }
 }
 
+/// Shows the code of the error and nothing else: the secrets of the login are in the body of the
+/// question, and a server could repeat it.
 fn read_error(head: &ResponseHead, body: &[u8]) -> ProviderError {
-    pi_ai_wire::errors::http_error(head.status, body)
+    #[derive(Default, Deserialize)]
+    struct Refusal {
+        error: String,
+    }
+
+    let refusal: Refusal = serde_json::from_slice(body).unwrap_or_default();
+    let is_word =
+        |text: &str| text.len() <= 40 && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    let status = head.status;
+    let text = match refusal.error.as_str() {
+        code if !code.is_empty() && is_word(code) => format!("{status} {code}"),
+        _ => format!("status {status}"),
+    };
+    ProviderError::new(pi_core::ErrorKind::Auth, text).with_status(status)
 }
 
 #[derive(Serialize)]
@@ -107,4 +122,27 @@ struct Answer {
 
 fn default_life() -> u64 {
     DEFAULT_LIFE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_shows_its_code_and_nothing_that_it_repeats() {
+        for (body, expected) in [
+            (
+                r#"{"error":"invalid_grant","error_description":"bad 1//s3cret"}"#,
+                "400 invalid_grant",
+            ),
+            (r#"{"error":"1//S3CRET"}"#, "status 400"),
+            ("refresh_token=s3cret", "status 400"),
+            ("", "status 400"),
+        ] {
+            let head = ResponseHead::new(400, Default::default());
+            let error = read_error(&head, body.as_bytes());
+            assert_eq!(error.message(), expected);
+            assert!(!format!("{error:?}").to_lowercase().contains("s3cret"));
+        }
+    }
 }
