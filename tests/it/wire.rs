@@ -72,8 +72,9 @@ proptest! {
     fn deltas_add_up_to_the_message(place in any::<prop::sample::Index>()) {
         let fixture = place.get(&ALL);
         let pieces = Delivery::Whole.cut(&fixture.body);
+        let framing = integration_tests::apis::framing(&fixture.api);
         let mut texts: BTreeMap<usize, String> = BTreeMap::new();
-        for event in observe::fold(decoder(fixture).0, &pieces) {
+        for event in observe::fold(framing, decoder(fixture).0, &pieces) {
             match event {
                 AssistantEvent::TextDelta { content_index, delta } => {
                     texts.entry(content_index).or_default().push_str(&delta);

@@ -122,11 +122,11 @@ impl Observation {
     }
 }
 
-/// Feeds pieces of a body of server-sent events to a decoder, and returns the events as they are.
+/// Feeds pieces of a body to a decoder, and returns the events as they are.
 #[must_use]
-pub fn fold(decoder: Box<dyn Decoder>, pieces: &[Bytes]) -> Vec<AssistantEvent> {
+pub fn fold(framing: Framing, decoder: Box<dyn Decoder>, pieces: &[Bytes]) -> Vec<AssistantEvent> {
     let feed = Feed {
-        framing: Framing::Sse,
+        framing,
         decoder,
         queue: VecDeque::new(),
     };

@@ -63,7 +63,11 @@ impl Answer {
         let mut reason = StopReason::Stop;
         match self {
             Self::Body(api, body) => {
-                return fold((api.decoder)(request), std::slice::from_ref(body));
+                return fold(
+                    apis::framing(api.name),
+                    (api.decoder)(request),
+                    std::slice::from_ref(body),
+                );
             }
             Self::Text(text) => {
                 let content_index = 0;
