@@ -10,7 +10,8 @@ use proptest::prelude::*;
 use crate::codec::Decoder;
 use crate::framing::{FrameReader, Framing};
 
-/// Declares the fixtures of an api that the tests of its decoder go through, and how to read one.
+/// Declares the fixtures of an api that the tests of its decoder go through, how to read one, and the
+/// properties that hold for every decoder.
 macro_rules! codec_tests {
     ($api:literal; $($name:literal,)+) => {
         const FIXTURES: &[(&str, &str)] = &[$((
@@ -37,6 +38,27 @@ macro_rules! codec_tests {
         #[track_caller]
         fn check(name: &str, expected: &str) {
             testing::check_outline(name, &decode(fixture(name), &[]).0, expected);
+        }
+
+        proptest! {
+            #[test]
+            fn where_the_body_is_cut_never_shows(
+                (_, body) in prop::sample::select(FIXTURES),
+                cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+            ) {
+                let mut cuts: Vec<usize> =
+                    cuts.iter().map(|cut| cut.index(body.len() + 1)).collect();
+                cuts.sort_unstable();
+                prop_assert_eq!(decode(body, &cuts), decode(body, &[]));
+            }
+
+            #[test]
+            fn any_events_fold_and_end(body in testing::any_body(FIXTURES)) {
+                let (events, _) = decode(&body, &[]);
+                fold(&events);
+                prop_assert_eq!(events.iter().filter(|event| event.is_terminal()).count(), 1);
+                prop_assert!(events.last().is_some_and(AssistantEvent::is_terminal));
+            }
         }
     };
 }

@@ -543,23 +543,3 @@ fn many_blocks_that_never_end_take_no_long_time() {
     let (events, _) = decode(&body, &[]);
     assert_eq!(fold(&events).tool_calls().count(), 5_000);
 }
-
-proptest! {
-    #[test]
-    fn where_the_body_is_cut_never_shows(
-        (_, body) in prop::sample::select(FIXTURES),
-        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
-    ) {
-        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(body.len() + 1)).collect();
-        cuts.sort_unstable();
-        prop_assert_eq!(decode(body, &cuts), decode(body, &[]));
-    }
-
-    #[test]
-    fn any_events_fold_and_end(body in testing::any_body(FIXTURES)) {
-        let (events, _) = decode(&body, &[]);
-        fold(&events);
-        prop_assert_eq!(events.iter().filter(|event| event.is_terminal()).count(), 1);
-        prop_assert!(events.last().is_some_and(AssistantEvent::is_terminal));
-    }
-}

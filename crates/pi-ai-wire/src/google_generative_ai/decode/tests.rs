@@ -456,23 +456,3 @@ fn a_failed_reply_keeps_its_usage_and_id() {
     assert_eq!((progress.usage.input, progress.usage.output), (20, 5));
     assert_eq!(progress.response_id.as_deref(), Some("resp-1"));
 }
-
-proptest! {
-    #[test]
-    fn where_the_body_is_cut_never_shows(
-        (_, body) in prop::sample::select(FIXTURES),
-        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
-    ) {
-        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(body.len() + 1)).collect();
-        cuts.sort_unstable();
-        prop_assert_eq!(decode(body, &cuts), decode(body, &[]));
-    }
-
-    #[test]
-    fn any_chunks_fold_and_end(body in testing::any_body(FIXTURES)) {
-        let (events, _) = decode(&body, &[]);
-        fold(&events);
-        prop_assert_eq!(events.iter().filter(|event| event.is_terminal()).count(), 1);
-        prop_assert!(events.last().is_some_and(AssistantEvent::is_terminal));
-    }
-}
