@@ -9,23 +9,20 @@ mod sign;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use pi_ai_wire::bedrock_converse_stream as wire;
-use pi_ai_wire::codec::ReplyDecoder;
 use pi_ai_wire::framing::Framing;
 use pi_core::{
-    AssistantMessage, AssistantStream, Model, Provider, ProviderError, Request, ResponseHead,
-    SecretString,
+    AssistantStream, Model, Provider, ProviderError, Request, ResponseHead, SecretString,
 };
-use pi_http::{Exchange, HttpClient};
+use pi_http::HttpClient;
 use serde::Serialize;
 use serde_json::Value;
 
 use self::calls::Calls;
 use self::identity::Identity;
 use crate::credentials::{Credentials, Source};
-use crate::http_provider::Settings;
+use crate::http_provider::{Settings, Start};
 use crate::protocol::{self, KeyHeader, Protocol};
 
 /// The provider for Amazon Bedrock, all vendors' models of it.
@@ -164,26 +161,12 @@ impl From<Settings> for Bedrock {
 
 impl Provider for Bedrock {
     fn stream(&self, request: Request) -> AssistantStream {
-        let model = Arc::clone(&request.model);
-        let client = &self.settings.client;
-        let seed = AssistantMessage::empty(&model, client.clock().now());
-        let abort = request.abort.clone();
-        let options = &request.options;
-        let on_response = options.on_response.clone();
-        let max_retry_delay = options.max_retry_delay_ms.map(Duration::from_millis);
-
-        let model_of_reply = Arc::clone(&model);
-        let new_decoder = move || ReplyDecoder::<wire::Reply>::new(Arc::clone(&model_of_reply));
+        let start = Start::of(&request);
         let calls = Calls::new(self.clone(), request);
-        let exchange = Exchange::new(model, calls, new_decoder, read_error)
-            .with_framing(Framing::AwsEventStream)
-            .with_response_hook(on_response)
-            .with_max_retry_delay(max_retry_delay);
-        let stream = AssistantStream::from_source(seed, client.stream_events(exchange));
-        match abort {
-            Some(token) => stream.abort_on(token),
-            None => stream,
-        }
+        let client = &self.settings.client;
+        start.stream::<wire::Reply>(client, calls, read_error, |exchange| {
+            exchange.with_framing(Framing::AwsEventStream)
+        })
     }
 }
 

@@ -5,12 +5,12 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pi_ai_wire::codec::ReplyDecoder;
+use pi_ai_wire::codec::{Reply, ReplyDecoder};
 use pi_core::{
-    AssistantMessage, AssistantStream, BoxFuture, ErrorKind, Model, Provider, ProviderError,
-    Request, SecretString,
+    AssistantMessage, AssistantStream, BoxFuture, CancellationToken, ErrorKind, Model, Provider,
+    ProviderError, Request, ResponseHook, SecretString,
 };
-use pi_http::{Call, CallSource, Exchange, HttpClient, is_loopback};
+use pi_http::{Call, CallSource, ErrorReader, Exchange, HttpClient, is_loopback};
 
 use crate::credentials::{Credential, Credentials, LOCAL_PROVIDER, Source, Sources};
 use crate::env;
@@ -160,16 +160,7 @@ impl<P: Protocol> Default for HttpProvider<P> {
 
 impl<P: Protocol> Provider for HttpProvider<P> {
     fn stream(&self, request: Request) -> AssistantStream {
-        let model = Arc::clone(&request.model);
-        let client = &self.settings.client;
-        let seed = AssistantMessage::empty(&model, client.clock().now());
-        let abort = request.abort.clone();
-        let options = &request.options;
-        let on_response = options.on_response.clone();
-        let max_retry_delay = options.max_retry_delay_ms.map(Duration::from_millis);
-
-        let model_of_reply = Arc::clone(&model);
-        let new_decoder = move || ReplyDecoder::<P::Reply>::new(Arc::clone(&model_of_reply));
+        let start = Start::of(&request);
         let calls = Calls::<P> {
             settings: self.settings.clone(),
             request,
@@ -178,12 +169,48 @@ impl<P: Protocol> Provider for HttpProvider<P> {
             is_renewed: false,
             protocol: PhantomData,
         };
-        let exchange = Exchange::new(model, calls, new_decoder, read_error::<P>)
-            .with_start_when_sent(P::STARTS_WHEN_SENT)
-            .with_response_hook(on_response)
-            .with_max_retry_delay(max_retry_delay);
-        let stream = AssistantStream::from_source(seed, client.stream_events(exchange));
-        match abort {
+        let client = &self.settings.client;
+        start.stream::<P::Reply>(client, calls, read_error::<P>, |exchange| {
+            exchange.with_start_when_sent(P::STARTS_WHEN_SENT)
+        })
+    }
+}
+
+/// What the stream of a reply needs of its request, before the request goes to the source of calls.
+pub(crate) struct Start {
+    model: Arc<Model>,
+    abort: Option<CancellationToken>,
+    on_response: Option<ResponseHook>,
+    max_retry_delay: Option<Duration>,
+}
+
+impl Start {
+    pub(crate) fn of(request: &Request) -> Self {
+        let options = &request.options;
+        Self {
+            model: Arc::clone(&request.model),
+            abort: request.abort.clone(),
+            on_response: options.on_response.clone(),
+            max_retry_delay: options.max_retry_delay_ms.map(Duration::from_millis),
+        }
+    }
+
+    /// Makes the stream, whose exchange is completed by `set`.
+    pub(crate) fn stream<R: Reply + 'static>(
+        self,
+        client: &HttpClient,
+        calls: impl CallSource + 'static,
+        read_error: ErrorReader,
+        set: impl FnOnce(Exchange<ReplyDecoder<R>>) -> Exchange<ReplyDecoder<R>>,
+    ) -> AssistantStream {
+        let seed = AssistantMessage::empty(&self.model, client.clock().now());
+        let model_of_reply = Arc::clone(&self.model);
+        let new_decoder = move || ReplyDecoder::<R>::new(Arc::clone(&model_of_reply));
+        let exchange = Exchange::new(self.model, calls, new_decoder, read_error)
+            .with_response_hook(self.on_response)
+            .with_max_retry_delay(self.max_retry_delay);
+        let stream = AssistantStream::from_source(seed, client.stream_events(set(exchange)));
+        match self.abort {
             Some(token) => stream.abort_on(token),
             None => stream,
         }
