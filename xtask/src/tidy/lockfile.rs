@@ -5,7 +5,7 @@ use crate::report::Violation;
 
 /// The packages that `Cargo.lock` may hold, about a tenth more than it does. To raise it is a
 /// deliberate edit, made in the commit that needs it.
-const MAX_PACKAGES: usize = 400;
+const MAX_PACKAGES: usize = 450;
 
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
