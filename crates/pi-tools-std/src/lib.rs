@@ -3,22 +3,41 @@
 //! **Who should depend on this:** applications that let a model work on files. The crate knows
 //! `pi-core` only: no agent, no provider.
 
-#![cfg_attr(
-    not(test),
-    expect(dead_code, reason = "what the tools stand on comes before the tools")
-)]
+#![expect(dead_code, reason = "what the tools stand on comes before the tools")]
 
 mod abort;
+mod args;
+mod call;
+mod error;
+mod failure;
 mod limits;
+mod local;
+mod ls;
 mod ops;
 mod order;
+mod path;
+mod read;
+mod seen;
+mod set;
+mod shared;
 mod size;
+#[cfg(test)]
+mod testing;
 mod truncate;
+mod workspace;
+mod write;
 
+pub use self::error::SetupError;
 pub use self::limits::Limits;
+pub use self::local::LocalFiles;
+pub use self::ls::{LsConfig, LsDetails};
 pub use self::ops::{
     Entry, FileError, Identity, Kind, Listing, OpenFile, ReadOps, Replace, Replaced, Stamp, Stat,
     Sync, WriteOps,
 };
 pub use self::order::Ordering;
+pub use self::read::{Encoding, LineEnding, ReadConfig, ReadDetails};
+pub use self::set::{ToolSet, ToolSetBuilder};
 pub use self::truncate::{Kept, TruncatedBy, Truncation, truncate_head, truncate_tail};
+pub use self::workspace::Workspace;
+pub use self::write::{Overwrite, WriteConfig, WriteDetails};

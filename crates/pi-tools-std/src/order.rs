@@ -13,12 +13,12 @@ use crate::ops::Identity;
 /// What a call does to the files.
 #[derive(Debug, Clone)]
 pub(crate) enum Access {
-    /// Reads one file.
-    Read(Identity),
+    /// Reads one file: the one that any of these names means.
+    Read(Vec<Identity>),
     /// Reads any file below a folder.
     ReadTree,
-    /// Changes one file.
-    Mutate(Identity),
+    /// Changes one file: the one that any of these names means.
+    Mutate(Vec<Identity>),
     /// Runs a command, which may do anything.
     Command {
         /// Whether it waits for other commands too.
@@ -33,7 +33,7 @@ impl Access {
             (Self::Command { exclusive: a }, Self::Command { exclusive: b }) => *a || *b,
             (Self::Command { .. }, _) | (_, Self::Command { .. }) => true,
             (Self::Mutate(a), Self::Mutate(b) | Self::Read(b))
-            | (Self::Read(a), Self::Mutate(b)) => a.is_same(b),
+            | (Self::Read(a), Self::Mutate(b)) => a.iter().any(|a| b.iter().any(|b| a.is_same(b))),
             (Self::Mutate(_), Self::ReadTree) | (Self::ReadTree, Self::Mutate(_)) => true,
             (Self::Read(_) | Self::ReadTree, Self::Read(_) | Self::ReadTree) => false,
         }

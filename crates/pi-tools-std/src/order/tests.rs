@@ -12,8 +12,8 @@ fn file(path: &str) -> Identity {
 
 fn access(word: &str) -> Access {
     match word.split_once(' ') {
-        Some(("read", path)) => Access::Read(file(path)),
-        Some(("mutate", path)) => Access::Mutate(file(path)),
+        Some(("read", path)) => Access::Read(vec![file(path)]),
+        Some(("mutate", path)) => Access::Mutate(vec![file(path)]),
         _ => match word {
             "tree" => Access::ReadTree,
             "bash" => Access::Command { exclusive: false },
@@ -89,8 +89,8 @@ fn one_file_under_two_names_is_one_file() {
         file: Some((1, 2)),
     };
     let order = Order::default();
-    let _first = order.take(Ordering::Full, Access::Mutate(identity("/a")));
-    let mut second = order.take(Ordering::Full, Access::Read(identity("/hard-link")));
+    let _first = order.take(Ordering::Full, Access::Mutate(vec![identity("/a")]));
+    let mut second = order.take(Ordering::Full, Access::Read(vec![identity("/hard-link")]));
     assert!(!is_ready(&mut second));
 }
 

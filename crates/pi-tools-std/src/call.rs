@@ -1,0 +1,46 @@
+//! The steps that every call has in common.
+
+use pi_core::{PreparedCall, ToolError, ToolOutput};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Reads the arguments of a call.
+///
+/// # Errors
+/// If they do not fit, which the schema should have caught.
+pub(crate) fn parse<A: DeserializeOwned>(call: PreparedCall) -> Result<A, ToolError> {
+    serde_json::from_value(Value::Object(call.into_arguments()))
+        .map_err(|error| ToolError::new(format!("Invalid arguments: {error}")))
+}
+
+/// Makes an output of a text that is never blank, since some providers refuse that.
+///
+/// # Errors
+/// If the details cannot be serialized.
+pub(crate) fn answer<D: Serialize>(
+    text: String,
+    if_blank: &str,
+    details: D,
+) -> Result<ToolOutput, ToolError> {
+    let text = if text.trim().is_empty() {
+        if_blank.to_owned()
+    } else {
+        text
+    };
+    ToolOutput::text(text).with_details(details).erase()
+}
+
+/// Puts notices behind a text, after a blank line.
+pub(crate) fn with_notices(mut text: String, notices: &[String]) -> String {
+    if notices.is_empty() {
+        return text;
+    }
+    if text.ends_with('\n') {
+        text.pop();
+    }
+    if !text.is_empty() {
+        text.push_str("\n\n");
+    }
+    text + &notices.join("\n")
+}

@@ -1,0 +1,120 @@
+//! The tools of an agent, as one set.
+
+use std::sync::Arc;
+
+use pi_core::AgentTool;
+
+use crate::error::SetupError;
+use crate::limits::Limits;
+use crate::ls::{Ls, LsConfig};
+use crate::order::Ordering;
+use crate::read::{Read, ReadConfig};
+use crate::shared::Shared;
+use crate::workspace::Workspace;
+use crate::write::{Write, WriteConfig};
+
+/// The tools of an agent. They share the order of calls, the limits, and what is known about files
+/// that were read; two sets share nothing, unless they work in clones of one [`Workspace`].
+pub struct ToolSet {
+    tools: Vec<AgentTool>,
+}
+
+impl ToolSet {
+    /// Begins a set without tools.
+    pub fn builder(workspace: Workspace) -> ToolSetBuilder {
+        ToolSetBuilder {
+            workspace,
+            limits: Limits::default(),
+            ordering: Ordering::default(),
+            read: None,
+            write: None,
+            ls: None,
+        }
+    }
+
+    /// Returns the tools, for an agent or for direct calls.
+    #[must_use]
+    pub fn tools(&self) -> Vec<AgentTool> {
+        self.tools.clone()
+    }
+
+    /// Returns a tool by its name.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<&AgentTool> {
+        self.tools.iter().find(|tool| tool.name() == name)
+    }
+}
+
+/// Builds a [`ToolSet`].
+#[must_use = "call `build`"]
+pub struct ToolSetBuilder {
+    workspace: Workspace,
+    limits: Limits,
+    ordering: Ordering,
+    read: Option<ReadConfig>,
+    write: Option<WriteConfig>,
+    ls: Option<LsConfig>,
+}
+
+impl ToolSetBuilder {
+    /// Adds `read`.
+    pub fn read(mut self, config: ReadConfig) -> Self {
+        self.read = Some(config);
+        self
+    }
+
+    /// Adds `write`.
+    pub fn write(mut self, config: WriteConfig) -> Self {
+        self.write = Some(config);
+        self
+    }
+
+    /// Adds `ls`.
+    pub fn ls(mut self, config: LsConfig) -> Self {
+        self.ls = Some(config);
+        self
+    }
+
+    /// Sets the limits of all tools.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets which calls keep their order.
+    pub fn ordering(mut self, ordering: Ordering) -> Self {
+        self.ordering = ordering;
+        self
+    }
+
+    /// Builds the set.
+    ///
+    /// # Errors
+    /// If what the configuration asks for cannot be had on this machine.
+    pub fn build(self) -> Result<ToolSet, SetupError> {
+        let ops = self.workspace.ops();
+        let shared = Arc::new(Shared::new(
+            &self.workspace,
+            self.limits,
+            self.ordering,
+            false,
+        ));
+        let mut tools = Vec::new();
+        if let Some(config) = self.read {
+            let read = Read::new(Arc::clone(&shared), ops.clone(), config);
+            tools.push(AgentTool::new(read));
+        }
+        if let Some(config) = self.write {
+            let write = Write::new(Arc::clone(&shared), ops.clone(), config);
+            tools.push(AgentTool::new(write));
+        }
+        if let Some(config) = self.ls {
+            tools.push(AgentTool::new(Ls::new(
+                Arc::clone(&shared),
+                ops.clone(),
+                config,
+            )));
+        }
+        Ok(ToolSet { tools })
+    }
+}
