@@ -17,6 +17,7 @@ mod ops;
 mod order;
 mod path;
 mod read;
+mod search;
 mod seen;
 mod set;
 mod shared;
@@ -37,6 +38,7 @@ pub use self::ops::{
 };
 pub use self::order::Ordering;
 pub use self::read::{Encoding, LineEnding, ReadConfig, ReadDetails};
+pub use self::search::{FindConfig, FindDetails, GrepConfig, GrepDetails};
 pub use self::set::{ToolSet, ToolSetBuilder};
 pub use self::truncate::{Kept, TruncatedBy, Truncation, truncate_head, truncate_tail};
 pub use self::workspace::Workspace;

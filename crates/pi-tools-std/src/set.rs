@@ -9,6 +9,7 @@ use crate::limits::Limits;
 use crate::ls::{Ls, LsConfig};
 use crate::order::Ordering;
 use crate::read::{Read, ReadConfig};
+use crate::search::{Find, FindConfig, Grep, GrepConfig};
 use crate::shared::Shared;
 use crate::workspace::Workspace;
 use crate::write::{Write, WriteConfig};
@@ -28,6 +29,8 @@ impl ToolSet {
             ordering: Ordering::default(),
             read: None,
             write: None,
+            grep: None,
+            find: None,
             ls: None,
         }
     }
@@ -53,6 +56,8 @@ pub struct ToolSetBuilder {
     ordering: Ordering,
     read: Option<ReadConfig>,
     write: Option<WriteConfig>,
+    grep: Option<GrepConfig>,
+    find: Option<FindConfig>,
     ls: Option<LsConfig>,
 }
 
@@ -66,6 +71,18 @@ impl ToolSetBuilder {
     /// Adds `write`.
     pub fn write(mut self, config: WriteConfig) -> Self {
         self.write = Some(config);
+        self
+    }
+
+    /// Adds `grep`.
+    pub fn grep(mut self, config: GrepConfig) -> Self {
+        self.grep = Some(config);
+        self
+    }
+
+    /// Adds `find`.
+    pub fn find(mut self, config: FindConfig) -> Self {
+        self.find = Some(config);
         self
     }
 
@@ -107,6 +124,14 @@ impl ToolSetBuilder {
         if let Some(config) = self.write {
             let write = Write::new(Arc::clone(&shared), ops.clone(), config);
             tools.push(AgentTool::new(write));
+        }
+        if let Some(config) = self.grep {
+            let grep = Grep::new(Arc::clone(&shared), ops.clone(), config);
+            tools.push(AgentTool::new(grep));
+        }
+        if let Some(config) = self.find {
+            let find = Find::new(Arc::clone(&shared), ops.clone(), config);
+            tools.push(AgentTool::new(find));
         }
         if let Some(config) = self.ls {
             tools.push(AgentTool::new(Ls::new(

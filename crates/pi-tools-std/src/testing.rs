@@ -7,7 +7,9 @@ use pi_core::{ToolContext, UserContent};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{LsConfig, ReadConfig, ToolSet, ToolSetBuilder, Workspace, WriteConfig};
+use crate::{
+    FindConfig, GrepConfig, LsConfig, ReadConfig, ToolSet, ToolSetBuilder, Workspace, WriteConfig,
+};
 
 /// A fresh folder with tools in it.
 pub(crate) struct Place {
@@ -43,6 +45,8 @@ impl Place {
         let builder = ToolSet::builder(workspace(&root))
             .read(ReadConfig::default())
             .write(WriteConfig::default())
+            .grep(GrepConfig::default())
+            .find(FindConfig::default())
             .ls(LsConfig::default());
         Self {
             set: change(builder).build().unwrap(),

@@ -1,0 +1,252 @@
+//! The tool `find`.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use pi_core::{
+    BoxFuture, CancellationToken, DynTool, PreparedCall, Replay, ToolContext, ToolDefinition,
+    ToolError, ToolOutput,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::budget::Budget;
+use super::glob::Glob;
+use super::walk::Walk;
+use super::{limit, shown_path};
+use crate::abort::aborted;
+use crate::args::{self, Field};
+use crate::call::{answer, parse};
+use crate::failure::folder_failure;
+use crate::ops::{FileError, Kind, ReadOps};
+use crate::order::Access;
+use crate::shared::{OnAbort, Shared};
+use crate::size;
+use crate::truncate::{Truncation, truncate_head};
+
+/// How `find` works.
+#[derive(Clone, Default)]
+pub struct FindConfig {
+    ops: Option<Arc<dyn ReadOps>>,
+}
+
+impl FindConfig {
+    /// Searches another machine than the workspace's.
+    #[must_use]
+    pub fn with_ops(mut self, ops: impl ReadOps + 'static) -> Self {
+        self.ops = Some(Arc::new(ops));
+        self
+    }
+}
+
+/// What hosts see of a `find`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct FindDetails {
+    /// What was cut off, if the limit on bytes was reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truncation: Option<Truncation>,
+    /// The limit on results, if it was reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_limit_reached: Option<u64>,
+    /// True if the time was up before the end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub timed_out: bool,
+}
+
+const FIELDS: &[Field] = &[
+    Field::other("pattern").required(),
+    Field::other("path").or(&["file_path"]),
+    Field::whole("limit"),
+];
+
+#[derive(Debug, Deserialize)]
+struct Args {
+    pattern: String,
+    path: Option<String>,
+    limit: Option<i64>,
+}
+
+/// The tool `find`.
+pub(crate) struct Find {
+    shared: Arc<Shared>,
+    ops: Arc<dyn ReadOps>,
+}
+
+impl Find {
+    pub(crate) fn new(shared: Arc<Shared>, ops: Arc<dyn ReadOps>, config: FindConfig) -> Self {
+        Self {
+            ops: config.ops.unwrap_or(ops),
+            shared,
+        }
+    }
+}
+
+impl DynTool for Find {
+    fn definition(&self) -> ToolDefinition {
+        let results = self.shared.limits.find_results;
+        ToolDefinition::new(
+            "find",
+            format!(
+                "Finds files and folders by a glob pattern, such as *.ts or src/**/*.spec.ts. Leaves \
+                 out what .gitignore names. Shows {results} results unless limit says otherwise."
+            ),
+            json!({
+                "type": "object",
+                "properties": {
+                    "pattern": { "type": "string", "description": "Glob; without a slash it means names at any depth" },
+                    "path": { "type": "string", "description": "Folder to search; the workspace folder if absent" },
+                    "limit": { "type": "number", "description": "Most results to show" },
+                },
+                "required": ["pattern"],
+            }),
+        )
+    }
+
+    fn replay(&self) -> Replay {
+        Replay::Safe
+    }
+
+    fn prepare_arguments(
+        &self,
+        arguments: Map<String, Value>,
+    ) -> Result<Map<String, Value>, ToolError> {
+        args::prepare(arguments, FIELDS)
+    }
+
+    fn run(
+        &self,
+        call: PreparedCall,
+        cx: ToolContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        let ticket = self.shared.ticket(Access::ReadTree);
+        let begun = parse::<Args>(call);
+        Box::pin(async move {
+            let call = Call {
+                shared: Arc::clone(&self.shared),
+                ops: Arc::clone(&self.ops),
+                args: begun?,
+            };
+            self.shared
+                .run(&cx, ticket, OnAbort::LetGo, move |abort| call.find(abort))
+                .await
+        })
+    }
+}
+
+/// One call, with all that its blocking part needs.
+struct Call {
+    shared: Arc<Shared>,
+    ops: Arc<dyn ReadOps>,
+    args: Args,
+}
+
+/// What was found.
+struct Found {
+    text: String,
+    more: bool,
+    timed_out: bool,
+    unreadable: u64,
+}
+
+impl Call {
+    fn find(&self, abort: &CancellationToken) -> Result<ToolOutput, ToolError> {
+        let pattern = &self.args.pattern;
+        if pattern.is_empty() {
+            return Err("pattern must not be empty.".into());
+        }
+        let ignore_case = !pattern.chars().any(char::is_uppercase);
+        let glob = Glob::new(pattern, ignore_case)?;
+        let limit = limit(self.args.limit, 1, self.shared.limits.find_results);
+        let shown = self.args.path.as_deref().unwrap_or(".");
+        let folder = self.shared.base.existing(&*self.ops, shown)?.path;
+        let budget = Budget::new(abort, self.shared.limits.search_time);
+        let stat = self.ops.stat(&folder);
+        let walk = match stat {
+            Ok(stat) if stat.kind != Kind::Folder => Err(FileError::NotFolder { part: folder }),
+            Ok(_) => Walk::new(
+                Arc::clone(&self.ops),
+                &self.shared.base.folder,
+                &folder,
+                budget.clone(),
+            ),
+            Err(error) => Err(error),
+        };
+        let walk = walk.map_err(|error| folder_failure(shown, &error))?;
+        let found = self.collect(walk, &glob, limit);
+        if budget.is_aborted() {
+            return Err(aborted());
+        }
+        self.answer(&found, limit)
+    }
+
+    fn collect(&self, mut walk: Walk, glob: &Glob, limit: usize) -> Found {
+        let mut text = String::new();
+        let mut results = 0;
+        let mut more = false;
+        for step in &mut walk {
+            let is_folder = step.kind == Kind::Folder;
+            if !glob.matches(&step.shown, is_folder) {
+                continue;
+            }
+            if results == limit {
+                more = true;
+                break;
+            }
+            results += 1;
+            text += &shown_path(&step.shown);
+            text += if is_folder { "/\n" } else { "\n" };
+            // Enough for the cut below to see that it is too much.
+            if text.len() > self.shared.limits.output_bytes + 1 {
+                break;
+            }
+        }
+        text.pop();
+        Found {
+            text,
+            more,
+            timed_out: walk.timed_out,
+            unreadable: walk.unreadable,
+        }
+    }
+
+    fn answer(&self, found: &Found, limit: usize) -> Result<ToolOutput, ToolError> {
+        let max_bytes = self.shared.limits.output_bytes;
+        let kept = truncate_head(&found.text, usize::MAX, max_bytes);
+        let mut notices = Vec::new();
+        if found.more {
+            notices.push(format!(
+                "{limit} results limit reached. Use limit={} for more, or refine pattern",
+                limit.saturating_mul(2)
+            ));
+        }
+        if kept.truncation.truncated {
+            notices.push(format!("{} limit reached", size::shown(max_bytes as u64)));
+        }
+        if found.timed_out {
+            let seconds = self.shared.limits.search_time.as_secs();
+            notices.push(format!(
+                "Search stopped after {seconds}s; results are partial"
+            ));
+        }
+        if found.unreadable > 0 {
+            notices.push(format!("{} folders could not be read", found.unreadable));
+        }
+        let mut text = kept.text.to_owned();
+        if text.is_empty() {
+            "No files found matching pattern".clone_into(&mut text);
+        }
+        if !notices.is_empty() {
+            text += &format!("\n\n[{}]", notices.join(". "));
+        }
+        let details = FindDetails {
+            result_limit_reached: found.more.then_some(limit as u64),
+            timed_out: found.timed_out,
+            truncation: kept.truncation.truncated.then_some(kept.truncation),
+        };
+        answer(text, "No files found matching pattern", details)
+    }
+}
