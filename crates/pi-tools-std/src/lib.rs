@@ -13,6 +13,8 @@ mod failure;
 mod limits;
 mod local;
 mod ls;
+#[cfg(feature = "memory")]
+mod memory;
 mod ops;
 mod order;
 mod path;
@@ -32,6 +34,8 @@ pub use self::error::SetupError;
 pub use self::limits::Limits;
 pub use self::local::LocalFiles;
 pub use self::ls::{LsConfig, LsDetails};
+#[cfg(feature = "memory")]
+pub use self::memory::MemoryFiles;
 pub use self::ops::{
     Entry, FileError, Identity, Kind, Listing, OpenFile, ReadOps, Replace, Replaced, Stamp, Stat,
     Sync, WriteOps,

@@ -62,6 +62,14 @@ pub struct ToolSetBuilder {
 }
 
 impl ToolSetBuilder {
+    /// Adds the tools that change nothing: `read`, `grep`, `find` and `ls`.
+    pub fn read_only(self) -> Self {
+        self.read(ReadConfig::default())
+            .grep(GrepConfig::default())
+            .find(FindConfig::default())
+            .ls(LsConfig::default())
+    }
+
     /// Adds `read`.
     pub fn read(mut self, config: ReadConfig) -> Self {
         self.read = Some(config);

@@ -89,26 +89,7 @@ impl Place {
     }
 
     pub(crate) async fn call_in(&self, tool: &str, arguments: Value, cx: ToolContext) -> Answered {
-        let Value::Object(arguments) = arguments else {
-            panic!("arguments are an object");
-        };
-        let tool = self.set.tool(tool).unwrap();
-        let result = match tool.prepare(arguments) {
-            Ok(call) => tool.run(call, cx).await,
-            Err(error) => Err(error),
-        };
-        match result {
-            Ok(output) => Answered {
-                text: texts(&output.content),
-                is_error: output.is_error,
-                details: output.details.unwrap_or_default(),
-            },
-            Err(error) => Answered {
-                text: texts(&error.content),
-                is_error: true,
-                details: error.details.unwrap_or_default(),
-            },
-        }
+        call_set_in(&self.set, tool, arguments, cx).await
     }
 
     /// Calls a tool that must succeed, and returns its text.
@@ -123,6 +104,35 @@ impl Place {
         let answered = self.call(tool, arguments).await;
         assert!(answered.is_error, "{}", answered.text);
         answered.text
+    }
+}
+
+/// Calls a tool as the agent loop does.
+#[cfg(feature = "memory")]
+pub(crate) async fn call_set(set: &ToolSet, tool: &str, arguments: Value) -> Answered {
+    call_set_in(set, tool, arguments, ToolContext::detached("c1")).await
+}
+
+async fn call_set_in(set: &ToolSet, tool: &str, arguments: Value, cx: ToolContext) -> Answered {
+    let Value::Object(arguments) = arguments else {
+        panic!("arguments are an object");
+    };
+    let tool = set.tool(tool).unwrap();
+    let result = match tool.prepare(arguments) {
+        Ok(call) => tool.run(call, cx).await,
+        Err(error) => Err(error),
+    };
+    match result {
+        Ok(output) => Answered {
+            text: texts(&output.content),
+            is_error: output.is_error,
+            details: output.details.unwrap_or_default(),
+        },
+        Err(error) => Answered {
+            text: texts(&error.content),
+            is_error: true,
+            details: error.details.unwrap_or_default(),
+        },
     }
 }
 
