@@ -10,6 +10,8 @@ mod args;
 mod call;
 mod error;
 mod failure;
+#[cfg(test)]
+mod faults;
 mod limits;
 mod local;
 mod ls;

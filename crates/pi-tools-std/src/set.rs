@@ -1,5 +1,6 @@
 //! The tools of an agent, as one set.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use pi_core::AgentTool;
@@ -62,6 +63,12 @@ pub struct ToolSetBuilder {
 }
 
 impl ToolSetBuilder {
+    /// Returns the folder of the workspace.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.workspace.folder()
+    }
+
     /// Adds the tools that change nothing: `read`, `grep`, `find` and `ls`.
     pub fn read_only(self) -> Self {
         self.read(ReadConfig::default())

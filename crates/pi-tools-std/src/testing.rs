@@ -108,7 +108,6 @@ impl Place {
 }
 
 /// Calls a tool as the agent loop does.
-#[cfg(feature = "memory")]
 pub(crate) async fn call_set(set: &ToolSet, tool: &str, arguments: Value) -> Answered {
     call_set_in(set, tool, arguments, ToolContext::detached("c1")).await
 }
