@@ -89,8 +89,14 @@ async fn f62_a_folder_swapped_for_a_link_during_writes_never_leads_out() {
         let (stop, root) = (Arc::clone(&stop), root.clone());
         move || {
             while !stop.load(Ordering::Relaxed) {
-                renameat_with(CWD, root.join("d"), CWD, root.join("link"), RenameFlags::EXCHANGE)
-                    .unwrap();
+                renameat_with(
+                    CWD,
+                    root.join("d"),
+                    CWD,
+                    root.join("link"),
+                    RenameFlags::EXCHANGE,
+                )
+                .unwrap();
             }
         }
     });

@@ -7,6 +7,8 @@
 
 mod abort;
 mod args;
+#[cfg(all(test, feature = "memory"))]
+mod batch;
 mod call;
 mod error;
 mod failure;

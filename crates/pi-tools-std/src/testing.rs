@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pi_core::{ToolContext, UserContent};
+use pi_core::{ToolContext, ToolError, ToolOutput, UserContent};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -107,20 +107,32 @@ impl Place {
     }
 }
 
-/// Calls a tool as the agent loop does.
+/// Calls a tool of a set.
 pub(crate) async fn call_set(set: &ToolSet, tool: &str, arguments: Value) -> Answered {
     call_set_in(set, tool, arguments, ToolContext::detached("c1")).await
 }
 
-async fn call_set_in(set: &ToolSet, tool: &str, arguments: Value, cx: ToolContext) -> Answered {
+/// Calls a tool as the agent loop does: its place in the order is taken now, not at the first poll.
+pub(crate) fn call_set_in<'a>(
+    set: &'a ToolSet,
+    tool: &str,
+    arguments: Value,
+    cx: ToolContext,
+) -> impl Future<Output = Answered> + use<'a> {
     let Value::Object(arguments) = arguments else {
         panic!("arguments are an object");
     };
     let tool = set.tool(tool).unwrap();
-    let result = match tool.prepare(arguments) {
-        Ok(call) => tool.run(call, cx).await,
-        Err(error) => Err(error),
-    };
+    let running = tool.prepare(arguments).map(|call| tool.run(call, cx));
+    async move {
+        match running {
+            Ok(running) => answered(running.await),
+            Err(error) => answered(Err(error)),
+        }
+    }
+}
+
+fn answered(result: Result<ToolOutput, ToolError>) -> Answered {
     match result {
         Ok(output) => Answered {
             text: texts(&output.content),
