@@ -11,6 +11,7 @@
 mod bedrock;
 mod ci;
 mod codegen;
+mod fuzz;
 mod layers;
 mod races;
 mod report;
@@ -55,6 +56,16 @@ enum Command {
         #[arg(last = true)]
         arguments: Vec<String>,
     },
+    /// Run every fuzz target for a while. It needs `cargo-fuzz` and a nightly compiler, and is skipped
+    /// without them. Not a part of `ci`.
+    Fuzz {
+        /// How long each target is run.
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
+        /// The only target to run.
+        #[arg(long)]
+        target: Option<String>,
+    },
     /// Check everything that needs crates of AWS: clippy, tests and docs with the feature `bedrock`. Not a
     /// part of `ci`.
     Bedrock,
@@ -83,6 +94,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Codegen { check: true } => Ok(report::print("codegen", &codegen::check(root)?)),
         Command::Races { rounds } => races::run(root, rounds),
         Command::Resilience { arguments } => resilience::run(root, &arguments),
+        Command::Fuzz { seconds, target } => fuzz::run(root, seconds, target.as_deref()),
         Command::Layers => Ok(report::print("layers", &layers::check(root)?)),
         Command::Tidy => Ok(report::print("tidy", &tidy::check(root)?)),
         Command::Bedrock => bedrock::run(root),

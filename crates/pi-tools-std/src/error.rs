@@ -15,6 +15,21 @@ pub enum SetupError {
         /// Why.
         source: io::Error,
     },
+    /// The private folder for the output of commands cannot be made.
+    #[error("cannot make a folder for the output of commands")]
+    Spill(#[source] io::Error),
+    /// There is no shell: neither `/bin/bash`, nor a `bash` or `sh` in the `PATH`.
+    #[error("no shell was found for the tool bash")]
+    NoShell,
+    /// Commands cannot be run on this system.
+    #[error("the tool bash runs on Unix only")]
+    ShellUnsupported,
+    /// The sandbox that was asked for cannot be had.
+    #[error("the sandbox for commands cannot be enforced: {missing}")]
+    Sandbox {
+        /// What is missing.
+        missing: String,
+    },
     /// A root was added to a workspace whose files are not those of this machine.
     #[error("roots can only be added to files of this machine")]
     NotLocal,

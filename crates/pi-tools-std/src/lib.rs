@@ -7,6 +7,7 @@
 
 mod abort;
 mod args;
+mod bash;
 #[cfg(all(test, feature = "memory"))]
 mod batch;
 mod call;
@@ -34,6 +35,16 @@ mod truncate;
 mod workspace;
 mod write;
 
+#[cfg(all(feature = "sandbox", target_os = "linux"))]
+pub use self::bash::{Backend, ReadAccess, SandboxPolicy};
+pub use self::bash::{
+    BashConfig, BashDetails, BashOps, CommandPolicy, CommandRequest, Decision, Environment,
+    Inherit, LeftBehind, OutputSink, ShellCommand, ShellExit, ShellProcess,
+};
+#[cfg(feature = "memory")]
+pub use self::bash::{MemoryShell, Scripted};
+#[cfg(feature = "policy")]
+pub use self::bash::{PolicyError, PrefixPolicy, PrefixRule};
 pub use self::error::SetupError;
 pub use self::limits::Limits;
 pub use self::local::LocalFiles;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use pi_core::AgentTool;
 
+use crate::bash::{Bash, BashConfig, SpillFolder};
 use crate::error::SetupError;
 use crate::limits::Limits;
 use crate::ls::{Ls, LsConfig};
@@ -17,8 +18,20 @@ use crate::write::{Write, WriteConfig};
 
 /// The tools of an agent. They share the order of calls, the limits, and what is known about files
 /// that were read; two sets share nothing, unless they work in clones of one [`Workspace`].
+///
+/// Dropping it ends, by force, what its commands left running; [`shutdown`](Self::shutdown) does so
+/// kindly. Tools that were taken out of it go on working.
 pub struct ToolSet {
     tools: Vec<AgentTool>,
+    bash: Option<Bash>,
+}
+
+impl Drop for ToolSet {
+    fn drop(&mut self) {
+        if let Some(bash) = &self.bash {
+            bash.kill();
+        }
+    }
 }
 
 impl ToolSet {
@@ -29,6 +42,7 @@ impl ToolSet {
             limits: Limits::default(),
             ordering: Ordering::default(),
             read: None,
+            bash: None,
             write: None,
             grep: None,
             find: None,
@@ -40,6 +54,16 @@ impl ToolSet {
     #[must_use]
     pub fn tools(&self) -> Vec<AgentTool> {
         self.tools.clone()
+    }
+
+    /// Ends what commands left running, kindly first. Call it before the application ends.
+    ///
+    /// # Cancel safety
+    /// What is not ended yet goes on until the set is dropped.
+    pub async fn shutdown(&self) {
+        if let Some(bash) = &self.bash {
+            bash.shutdown().await;
+        }
     }
 
     /// Returns a tool by its name.
@@ -56,6 +80,7 @@ pub struct ToolSetBuilder {
     limits: Limits,
     ordering: Ordering,
     read: Option<ReadConfig>,
+    bash: Option<BashConfig>,
     write: Option<WriteConfig>,
     grep: Option<GrepConfig>,
     find: Option<FindConfig>,
@@ -75,6 +100,24 @@ impl ToolSetBuilder {
             .grep(GrepConfig::default())
             .find(FindConfig::default())
             .ls(LsConfig::default())
+    }
+
+    /// Adds the tools that change files: `read`, `bash`, `write`.
+    pub fn coding(self, bash: BashConfig) -> Self {
+        self.read(ReadConfig::default())
+            .bash(bash)
+            .write(WriteConfig::default())
+    }
+
+    /// Adds all tools.
+    pub fn all(self, bash: BashConfig) -> Self {
+        self.coding(bash).read_only()
+    }
+
+    /// Adds `bash`.
+    pub fn bash(mut self, config: BashConfig) -> Self {
+        self.bash = Some(config);
+        self
     }
 
     /// Adds `read`.
@@ -124,18 +167,32 @@ impl ToolSetBuilder {
     /// # Errors
     /// If what the configuration asks for cannot be had on this machine.
     pub fn build(self) -> Result<ToolSet, SetupError> {
-        let ops = self.workspace.ops();
+        let mut workspace = self.workspace;
+        let spill = match &self.bash {
+            Some(_) => Some(SpillFolder::new().map_err(SetupError::Spill)?),
+            None => None,
+        };
+        if let Some(spill) = &spill {
+            workspace = workspace.with_spill(spill.path())?;
+        }
+        let ops = workspace.ops();
+        let has_bash = self.bash.is_some();
         let shared = Arc::new(Shared::new(
-            &self.workspace,
+            &workspace,
             self.limits,
             self.ordering,
-            false,
+            has_bash,
         ));
         let mut tools = Vec::new();
         if let Some(config) = self.read {
             let read = Read::new(Arc::clone(&shared), ops.clone(), config);
             tools.push(AgentTool::new(read));
         }
+        let bash = match (self.bash, spill) {
+            (Some(config), Some(spill)) => Some(Bash::new(Arc::clone(&shared), config, spill)?),
+            _ => None,
+        };
+        tools.extend(bash.clone().map(AgentTool::new));
         if let Some(config) = self.write {
             let write = Write::new(Arc::clone(&shared), ops.clone(), config);
             tools.push(AgentTool::new(write));
@@ -155,6 +212,6 @@ impl ToolSetBuilder {
                 config,
             )));
         }
-        Ok(ToolSet { tools })
+        Ok(ToolSet { tools, bash })
     }
 }

@@ -100,6 +100,14 @@ impl Workspace {
         self.with_root(root.as_ref(), LocalFiles::with_write_root)
     }
 
+    /// Lets the tools read the output of commands, if they run on the machine with the files.
+    pub(crate) fn with_spill(self, spill: &Path) -> Result<Self, SetupError> {
+        match self.files {
+            Files::Local(_) => self.read_root(spill),
+            Files::Other(_) => Ok(self),
+        }
+    }
+
     fn with_root(
         mut self,
         root: &Path,

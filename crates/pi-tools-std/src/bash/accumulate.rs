@@ -1,0 +1,236 @@
+//! The output of a command: its end for the model, all of it for a file.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use super::clean::{Cleaner, Lines};
+use super::spill::Spill;
+use crate::truncate::{TruncatedBy, Truncation, truncate_tail};
+
+/// Takes the output in pieces of any size. Memory is bounded by the limits.
+#[derive(Debug)]
+pub(crate) struct Accumulator {
+    cleaner: Cleaner,
+    tail: Tail,
+    raw: Raw,
+    received: u64,
+}
+
+/// The end of an output, ready to be shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Snapshot {
+    pub(super) text: String,
+    pub(super) truncation: Truncation,
+    /// Bytes of the last line, if it is cut.
+    pub(super) last_line_bytes: u64,
+}
+
+impl Accumulator {
+    pub(super) fn new(max_lines: usize, max_bytes: usize, spill: Spill) -> Self {
+        Self {
+            cleaner: Cleaner::default(),
+            tail: Tail::new(max_lines, max_bytes),
+            raw: Raw {
+                head: Some(Vec::new()),
+                max_bytes,
+                spill,
+            },
+            received: 0,
+        }
+    }
+
+    /// Returns how many bytes have come.
+    pub(super) fn received(&self) -> u64 {
+        self.received
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.received += bytes.len() as u64;
+        self.cleaner.push(bytes, &mut self.tail);
+        self.raw.push(bytes, self.tail.is_over());
+    }
+
+    /// Returns the end of the output so far.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        self.tail.snapshot()
+    }
+
+    /// Ends the output as far as the model is concerned, and returns its end.
+    pub(super) fn finish(&mut self) -> Snapshot {
+        self.cleaner.end(&mut self.tail);
+        let snapshot = self.snapshot();
+        if snapshot.truncation.truncated {
+            self.raw.keep();
+        }
+        snapshot
+    }
+
+    /// Makes sure that all output, also what is still to come, goes to the file.
+    pub(super) fn keep(&mut self) {
+        self.raw.keep();
+    }
+
+    /// Returns the file with the whole output, if there is one.
+    pub(super) fn file(&self) -> Option<PathBuf> {
+        self.raw.spill.path()
+    }
+
+    /// Returns true if the file does not hold all.
+    pub(super) fn file_is_full(&self) -> bool {
+        self.raw.spill.is_full()
+    }
+
+    /// Returns why there is no file although there should be one.
+    pub(super) fn file_failure(&self) -> Option<String> {
+        self.raw.spill.failure()
+    }
+}
+
+/// The bytes as they came.
+#[derive(Debug)]
+struct Raw {
+    /// What has come so far, as long as nothing is in the file.
+    head: Option<Vec<u8>>,
+    max_bytes: usize,
+    spill: Spill,
+}
+
+impl Raw {
+    fn push(&mut self, bytes: &[u8], is_over: bool) {
+        match &mut self.head {
+            None => self.spill.write(bytes),
+            Some(head) => {
+                head.extend_from_slice(bytes);
+                if is_over || head.len() > self.max_bytes {
+                    self.keep();
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self) {
+        if let Some(head) = self.head.take() {
+            self.spill.write(&head);
+        }
+    }
+}
+
+/// The last lines of the cleaned output.
+#[derive(Debug)]
+struct Tail {
+    max_lines: usize,
+    max_bytes: usize,
+    /// The end of the lines that have ended, with their newlines.
+    ended: Vec<u8>,
+    /// The end of the line that has not.
+    open: Vec<u8>,
+    /// Bytes of the line that has not ended.
+    open_bytes: u64,
+    /// Bytes of the last line that has ended.
+    last_bytes: u64,
+    lines: u64,
+    /// Bytes of the lines that have ended, with their newlines.
+    bytes: u64,
+}
+
+impl Tail {
+    fn new(max_lines: usize, max_bytes: usize) -> Self {
+        Self {
+            max_lines,
+            max_bytes,
+            ended: Vec::new(),
+            open: Vec::new(),
+            open_bytes: 0,
+            last_bytes: 0,
+            lines: 0,
+            bytes: 0,
+        }
+    }
+
+    fn total_lines(&self) -> u64 {
+        self.lines + u64::from(self.open_bytes > 0)
+    }
+
+    fn total_bytes(&self) -> u64 {
+        self.bytes + self.open_bytes
+    }
+
+    fn is_over(&self) -> bool {
+        // The newline at the end is not counted.
+        let last = u64::from(self.open_bytes == 0 && self.lines > 0);
+        self.total_lines() > self.max_lines as u64
+            || self.total_bytes() - last > self.max_bytes as u64
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let mut text = String::with_capacity(self.ended.len() + self.open.len());
+        push_lossy(&mut text, &self.ended);
+        push_lossy(&mut text, &self.open);
+        let kept = truncate_tail(&text, self.max_lines, self.max_bytes);
+        let mut truncation = kept.truncation;
+        truncation.total_lines = self.total_lines();
+        truncation.total_bytes = self.total_bytes();
+        if !truncation.truncated && self.is_over() {
+            // What is missing was dropped before; the text is its end all the same.
+            truncation.truncated = true;
+            truncation.truncated_by = Some(TruncatedBy::Bytes);
+        }
+        Snapshot {
+            text: kept.text.to_owned(),
+            last_line_bytes: match self.open_bytes {
+                0 => self.last_bytes,
+                bytes => bytes,
+            },
+            truncation,
+        }
+    }
+}
+
+impl Lines for Tail {
+    fn text(&mut self, bytes: &[u8]) {
+        self.open_bytes += bytes.len() as u64;
+        push_bounded(&mut self.open, bytes, self.max_bytes);
+    }
+
+    fn end_line(&mut self) {
+        self.last_bytes = self.open_bytes;
+        self.lines += 1;
+        self.bytes += self.open_bytes + 1;
+        self.open_bytes = 0;
+        self.open.push(b'\n');
+        let line = std::mem::take(&mut self.open);
+        push_bounded(&mut self.ended, &line, self.max_bytes);
+        self.open = line;
+        self.open.clear();
+    }
+
+    fn rewrite_line(&mut self) {
+        self.open.clear();
+        self.open_bytes = 0;
+    }
+}
+
+/// Adds bytes and keeps at least the last `max` and at most about twice as many.
+fn push_bounded(kept: &mut Vec<u8>, bytes: &[u8], max: usize) {
+    // A few more, so that a character that is cut at the front is outside of what is shown.
+    let max = max + 8;
+    let skip = bytes.len().saturating_sub(max);
+    let bytes = bytes.get(skip..).unwrap_or_default();
+    if skip > 0 || kept.len() + bytes.len() > 2 * max {
+        let rest = max.saturating_sub(bytes.len()).min(kept.len());
+        kept.drain(..kept.len() - rest);
+    }
+    kept.extend_from_slice(bytes);
+}
+
+/// Adds bytes as text; each byte that is no UTF-8 becomes U+FFFD.
+fn push_lossy(text: &mut String, bytes: &[u8]) {
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for _ in chunk.invalid() {
+            text.push('\u{fffd}');
+        }
+    }
+}

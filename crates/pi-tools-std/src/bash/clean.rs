@@ -1,0 +1,133 @@
+//! Takes out of the output of a command what only a terminal can use.
+
+/// What is left of the output.
+pub(super) trait Lines {
+    /// Adds to the line.
+    fn text(&mut self, bytes: &[u8]);
+    /// Ends the line.
+    fn end_line(&mut self);
+    /// Throws away what the line holds so far.
+    fn rewrite_line(&mut self);
+}
+
+/// Removes escape sequences and control characters, and of a line that is written over with CR keeps
+/// the last form. What comes out does not depend on the pieces in which the bytes come.
+#[derive(Debug, Default)]
+pub(super) struct Cleaner {
+    state: State,
+    /// A CR that is not known yet to begin a rewriting: LF may follow.
+    after_cr: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    #[default]
+    Text,
+    /// Behind ESC.
+    Escape,
+    /// In a sequence that begins with ESC and `[`.
+    Csi,
+    /// In a string that ends with BEL or with ESC and `\`.
+    String,
+    /// Behind an ESC in such a string.
+    StringEscape,
+    /// Behind 0xC2, which begins the control characters beyond ASCII, among others.
+    Latin,
+    /// Behind 0xEF, which begins U+FFF9 to U+FFFB, among others.
+    Ef,
+    /// Behind 0xEF and 0xBF.
+    EfBf,
+}
+
+impl Cleaner {
+    pub(super) fn push(&mut self, mut bytes: &[u8], lines: &mut impl Lines) {
+        while !bytes.is_empty() {
+            if self.state == State::Text {
+                let plain = bytes.iter().position(|byte| is_special(*byte));
+                let (text, rest) = bytes.split_at(plain.unwrap_or(bytes.len()));
+                if !text.is_empty() {
+                    self.text(text, lines);
+                }
+                bytes = rest;
+            }
+            if let Some((byte, rest)) = bytes.split_first() {
+                self.byte(*byte, lines);
+                bytes = rest;
+            }
+        }
+    }
+
+    /// Ends the output: a character that has not ended will not.
+    pub(super) fn end(&mut self, lines: &mut impl Lines) {
+        match std::mem::take(&mut self.state) {
+            State::Latin => self.text(&[0xc2], lines),
+            State::Ef => self.text(&[0xef], lines),
+            State::EfBf => self.text(&[0xef, 0xbf], lines),
+            _ => {}
+        }
+    }
+
+    fn byte(&mut self, byte: u8, lines: &mut impl Lines) {
+        self.state = match (self.state, byte) {
+            // A line end shows that a sequence was none.
+            (State::Escape | State::Csi | State::String | State::StringEscape, b'\n') => {
+                self.plain(byte, lines)
+            }
+            (State::Text, byte) => self.plain(byte, lines),
+            (State::Escape, b'[') => State::Csi,
+            (State::Escape, b']' | b'P' | b'X' | b'^' | b'_') => State::String,
+            (State::Escape, 0x1b) => State::Escape,
+            // Bytes between ESC and the one that ends the sequence.
+            (State::Escape, 0x20..=0x2f) => State::Escape,
+            (State::Escape, _) => State::Text,
+            (State::Csi, 0x20..=0x3f) => State::Csi,
+            (State::Csi, 0x1b) => State::Escape,
+            (State::Csi, _) => State::Text,
+            (State::String, 0x07) => State::Text,
+            (State::String | State::StringEscape, 0x1b) => State::StringEscape,
+            (State::StringEscape, b'\\') => State::Text,
+            (State::String | State::StringEscape, _) => State::String,
+            (State::Latin, 0x80..=0x9f) => State::Text,
+            (State::Latin, _) => self.held(&[0xc2], byte, lines),
+            (State::Ef, 0xbf) => State::EfBf,
+            (State::Ef, _) => self.held(&[0xef], byte, lines),
+            (State::EfBf, 0xb9..=0xbb) => State::Text,
+            (State::EfBf, _) => self.held(&[0xef, 0xbf], byte, lines),
+        };
+    }
+
+    /// Adds bytes that were held back, and one more.
+    fn held(&mut self, held: &[u8], byte: u8, lines: &mut impl Lines) -> State {
+        self.text(held, lines);
+        self.plain(byte, lines)
+    }
+
+    fn plain(&mut self, byte: u8, lines: &mut impl Lines) -> State {
+        match byte {
+            0x1b => return State::Escape,
+            0xc2 => return State::Latin,
+            0xef => return State::Ef,
+            b'\n' => {
+                self.after_cr = false;
+                lines.end_line();
+            }
+            b'\r' => self.after_cr = true,
+            b'\t' => self.text(b"\t", lines),
+            byte if is_special(byte) => {}
+            byte => self.text(&[byte], lines),
+        }
+        State::Text
+    }
+
+    fn text(&mut self, text: &[u8], lines: &mut impl Lines) {
+        if std::mem::take(&mut self.after_cr) {
+            lines.rewrite_line();
+        }
+        lines.text(text);
+    }
+}
+
+/// Returns true for what may not be plain text.
+fn is_special(byte: u8) -> bool {
+    byte < 0x20 || matches!(byte, 0x7f | 0xc2 | 0xef)
+}

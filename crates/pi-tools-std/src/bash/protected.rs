@@ -1,0 +1,90 @@
+//! Files that commands should leave alone although they may be able to change them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// The most files that are looked at.
+const MAX_FILES: usize = 1_000;
+
+/// The most bytes of a file that are looked at.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Paths that are watched.
+#[derive(Debug, Clone)]
+pub(super) struct Protected {
+    paths: Vec<PathBuf>,
+}
+
+/// What the files were like.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct State(BTreeMap<PathBuf, u64>);
+
+impl Protected {
+    /// Watches what git runs or obeys in a folder, and paths of the embedder.
+    pub(super) fn new(folder: &Path, others: &[PathBuf]) -> Self {
+        let git = folder.join(".git");
+        let mut paths = vec![git.join("hooks"), git.join("config")];
+        paths.extend_from_slice(others);
+        Self { paths }
+    }
+
+    /// Looks at all files.
+    pub(super) fn look(&self) -> State {
+        let mut state = State::default();
+        for path in &self.paths {
+            look(path, &mut state.0);
+        }
+        state
+    }
+}
+
+impl State {
+    /// Lists what is not as it was.
+    pub(super) fn changed(&self, now: &Self) -> Vec<PathBuf> {
+        let mut changed: Vec<_> = self
+            .0
+            .keys()
+            .chain(now.0.keys())
+            .filter(|path| self.0.get(*path) != now.0.get(*path))
+            .cloned()
+            .collect();
+        changed.sort();
+        changed.dedup();
+        changed
+    }
+}
+
+fn look(path: &Path, state: &mut BTreeMap<PathBuf, u64>) {
+    if state.len() >= MAX_FILES {
+        return;
+    }
+    let Ok(metadata) = fs::symlink_metadata(path) else {
+        return;
+    };
+    if metadata.is_dir() {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        for entry in entries.take(MAX_FILES) {
+            look(&entry.path(), state);
+        }
+        return;
+    }
+    let mut hasher = DefaultHasher::new();
+    metadata.len().hash(&mut hasher);
+    metadata.permissions().readonly().hash(&mut hasher);
+    #[cfg(unix)]
+    std::os::unix::fs::MetadataExt::mode(&metadata).hash(&mut hasher);
+    if metadata.is_symlink() {
+        fs::read_link(path).ok().hash(&mut hasher);
+    } else if metadata.is_file() {
+        let mut content = Vec::new();
+        let read =
+            fs::File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut content));
+        if read.is_ok() {
+            content.hash(&mut hasher);
+        }
+    }
+    state.insert(path.to_owned(), hasher.finish());
+}

@@ -1,0 +1,396 @@
+//! The sandbox of Linux: Landlock for files, seccomp for system calls, or bubblewrap for both.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, LandlockStatus,
+    Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, Scope, path_beneath_rules,
+};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule,
+};
+
+use crate::bash::ops::ShellCommand;
+use crate::bash::spill::SpillFolder;
+use crate::error::SetupError;
+
+/// The least version of Landlock that keeps a command from changing files: older ones let it cut
+/// them off.
+const NEEDED: ABI = ABI::V3;
+
+/// The numbers of system calls of x32 are those of the others and this bit.
+#[cfg(target_arch = "x86_64")]
+const X32: i64 = 0x4000_0000;
+
+/// What programs need to be able to read to run at all.
+const SYSTEM: [&str; 11] = [
+    "/bin", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/nix", "/opt", "/proc", "/sbin", "/usr",
+];
+
+/// What a sandboxed command may do.
+///
+/// By default it may read everything, write in the workspace folder and in a folder for temporary
+/// files, and has no network.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SandboxPolicy {
+    write_roots: Vec<PathBuf>,
+    read: ReadAccess,
+    network: bool,
+    best_effort: bool,
+    backend: Backend,
+}
+
+/// What a sandboxed command may read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReadAccess {
+    /// Everything. The default.
+    #[default]
+    All,
+    /// What it may write, the folders of the system, and these.
+    Only(Vec<PathBuf>),
+}
+
+/// What enforces a sandbox.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Backend {
+    /// Landlock and seccomp. The default. Protected paths in a folder that may be written are
+    /// reported when a command has changed them.
+    #[default]
+    Landlock,
+    /// The program `bwrap`: mounts and namespaces. Protected paths cannot be changed.
+    Bubblewrap,
+}
+
+impl SandboxPolicy {
+    /// The default policy.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lets commands write in one more folder, which must exist.
+    #[must_use]
+    pub fn with_write_root(mut self, root: impl Into<PathBuf>) -> Self {
+        self.write_roots.push(root.into());
+        self
+    }
+
+    /// Sets what commands may read.
+    #[must_use]
+    pub fn with_read(mut self, read: ReadAccess) -> Self {
+        self.read = read;
+        self
+    }
+
+    /// Sets whether commands have the network.
+    #[must_use]
+    pub fn with_network(mut self, network: bool) -> Self {
+        self.network = network;
+        self
+    }
+
+    /// Sets whether a kernel that cannot enforce everything will do; no by default. The details of
+    /// a result then say `partial`.
+    #[must_use]
+    pub fn with_best_effort(mut self, best_effort: bool) -> Self {
+        self.best_effort = best_effort;
+        self
+    }
+
+    /// Sets what enforces it.
+    #[must_use]
+    pub fn with_backend(mut self, backend: Backend) -> Self {
+        self.backend = backend;
+        self
+    }
+}
+
+/// A sandbox that this kernel can enforce.
+#[derive(Debug)]
+pub(in crate::bash) struct Sandbox {
+    rules: Rules,
+    state: &'static str,
+}
+
+/// What is enforced.
+#[derive(Debug, Clone)]
+struct Rules {
+    backend: Backend,
+    network: bool,
+    best_effort: bool,
+    /// `None` for everything.
+    read: Option<Vec<PathBuf>>,
+    write: Vec<PathBuf>,
+    /// Only bubblewrap can enforce these.
+    protected: Vec<PathBuf>,
+    /// The workspace folder, for what is said.
+    folder: PathBuf,
+}
+
+/// What the kernel enforces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Enforced {
+    All,
+    Partly,
+}
+
+impl Sandbox {
+    /// # Errors
+    /// If a root does not exist, or the kernel cannot enforce what the policy asks for.
+    pub(in crate::bash) fn new(
+        policy: &SandboxPolicy,
+        folder: &Path,
+        spill: &SpillFolder,
+        protected: &[PathBuf],
+    ) -> Result<Self, SetupError> {
+        Self::tried(policy, folder, spill, protected, Rules::enter_for_good)
+    }
+
+    /// Builds it if `enter` can enter it, which happens on a thread that ends with that.
+    fn tried(
+        policy: &SandboxPolicy,
+        folder: &Path,
+        spill: &SpillFolder,
+        protected: &[PathBuf],
+        enter: fn(&Rules) -> Result<Enforced, String>,
+    ) -> Result<Self, SetupError> {
+        let rules = Rules::new(policy, folder, spill, protected)?;
+        let missing = |missing: String| SetupError::Sandbox { missing };
+        if rules.backend == Backend::Bubblewrap {
+            rules.try_bubblewrap().map_err(missing)?;
+            return Ok(Self { rules, state: "on" });
+        }
+        let trying = rules.clone();
+        let enforced = thread::spawn(move || enter(&trying))
+            .join()
+            .map_err(|_| missing("the attempt to enter it broke off".to_owned()))?
+            .map_err(missing)?;
+        let state = match enforced {
+            Enforced::All => "on",
+            Enforced::Partly => "partial",
+        };
+        Ok(Self { rules, state })
+    }
+
+    /// `on` or `partial`.
+    pub(in crate::bash) fn state(&self) -> &'static str {
+        self.state
+    }
+
+    /// Says in words what is limited.
+    pub(in crate::bash) fn limits(&self) -> String {
+        let roots: Vec<_> = self
+            .rules
+            .write
+            .iter()
+            .filter(|root| !root.starts_with("/dev"))
+            .map(|root| root.display().to_string())
+            .collect();
+        let network = if self.rules.network { "on" } else { "off" };
+        format!(
+            "writes are limited to {}, network is {network}",
+            roots.join(", ")
+        )
+    }
+
+    /// Makes the command that starts the shell.
+    pub(in crate::bash) fn command(&self, shell: &Path, command: &ShellCommand) -> Command {
+        match self.rules.backend {
+            Backend::Landlock => Command::new(shell),
+            Backend::Bubblewrap => {
+                let mut bubblewrap = self.rules.bubblewrap();
+                bubblewrap
+                    .arg("--chdir")
+                    .arg(&command.folder)
+                    .arg("--")
+                    .arg(shell);
+                bubblewrap
+            }
+        }
+    }
+
+    /// Confines the calling thread, for good, and all that it starts.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub(in crate::bash) fn enter(&self) -> io::Result<()> {
+        match self.rules.backend {
+            Backend::Bubblewrap => Ok(()),
+            Backend::Landlock => self
+                .rules
+                .enter_for_good()
+                .map(|_| ())
+                .map_err(|reason| io::Error::other(format!("the sandbox: {reason}"))),
+        }
+    }
+}
+
+impl Rules {
+    fn new(
+        policy: &SandboxPolicy,
+        folder: &Path,
+        spill: &SpillFolder,
+        protected: &[PathBuf],
+    ) -> Result<Self, SetupError> {
+        let real = |path: &Path| {
+            path.canonicalize().map_err(|source| SetupError::Folder {
+                path: path.to_owned(),
+                source,
+            })
+        };
+        let mut write = vec![real(folder)?, real(&spill.tmp())?];
+        for root in &policy.write_roots {
+            write.push(real(root)?);
+        }
+        write.extend(["/dev/null", "/dev/tty"].map(PathBuf::from));
+        let read = match &policy.read {
+            ReadAccess::All => None,
+            ReadAccess::Only(roots) => {
+                let mut read: Vec<_> = SYSTEM.into_iter().map(PathBuf::from).collect();
+                for root in roots {
+                    read.push(real(root)?);
+                }
+                Some(read)
+            }
+        };
+        let git = folder.join(".git");
+        let protected = [git.join("hooks"), git.join("config")]
+            .into_iter()
+            .chain(protected.iter().cloned())
+            .collect();
+        Ok(Self {
+            backend: policy.backend,
+            network: policy.network,
+            best_effort: policy.best_effort,
+            read,
+            write,
+            protected,
+            folder: folder.to_owned(),
+        })
+    }
+
+    fn enter_for_good(&self) -> Result<Enforced, String> {
+        let landlock = self.restrict_files();
+        let landlock = landlock.map_err(|error| format!("Landlock: {error}"))?;
+        let seccomp = self.restrict_calls();
+        match seccomp {
+            Ok(()) => Ok(landlock),
+            Err(_) if self.best_effort => Ok(Enforced::Partly),
+            Err(error) => Err(format!("seccomp: {error}")),
+        }
+    }
+
+    fn restrict_files(&self) -> Result<Enforced, landlock::RulesetError> {
+        let level = if self.best_effort {
+            CompatLevel::BestEffort
+        } else {
+            CompatLevel::HardRequirement
+        };
+        let mut ruleset = Ruleset::default()
+            .set_compatibility(level)
+            .handle_access(AccessFs::from_all(NEEDED))?
+            // What newer kernels can do besides is welcome, and seccomp stands in for the network.
+            .set_compatibility(CompatLevel::BestEffort)
+            .handle_access(AccessFs::IoctlDev)?
+            .scope(Scope::AbstractUnixSocket | Scope::Signal)?;
+        if !self.network {
+            ruleset = ruleset.handle_access(AccessNet::BindTcp | AccessNet::ConnectTcp)?;
+        }
+        let all: BitFlags<AccessFs> = AccessFs::from_all(NEEDED) | AccessFs::IoctlDev;
+        let read = AccessFs::from_read(NEEDED);
+        let everything = [PathBuf::from("/")];
+        let readable = self.read.as_deref().unwrap_or(&everything);
+        let status = ruleset
+            .create()?
+            .add_rules(path_beneath_rules(readable, read))?
+            .add_rules(path_beneath_rules(&self.write, all))?
+            .restrict_self()?;
+        Ok(match status.landlock {
+            LandlockStatus::Available { effective_abi, .. } if effective_abi >= NEEDED => {
+                Enforced::All
+            }
+            _ => Enforced::Partly,
+        })
+    }
+
+    fn restrict_calls(&self) -> Result<(), seccompiler::Error> {
+        let mut forbidden: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
+        for call in [
+            libc::SYS_ptrace,
+            libc::SYS_io_uring_setup,
+            libc::SYS_io_uring_enter,
+            libc::SYS_io_uring_register,
+        ] {
+            forbidden.insert(call, Vec::new());
+        }
+        if !self.network {
+            let unix = u64::from(libc::AF_UNIX.unsigned_abs());
+            let other = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, unix)?;
+            forbidden.insert(libc::SYS_socket, vec![SeccompRule::new(vec![other])?]);
+        }
+        #[cfg(target_arch = "x86_64")]
+        for (call, rules) in forbidden.clone() {
+            forbidden.insert(call | X32, rules);
+        }
+        let filter = SeccompFilter::new(
+            forbidden,
+            SeccompAction::Allow,
+            SeccompAction::Errno(libc::EPERM.unsigned_abs()),
+            std::env::consts::ARCH.try_into()?,
+        )?;
+        let program: BpfProgram = filter.try_into()?;
+        seccompiler::apply_filter(&program)
+    }
+
+    /// Makes the command that confines what is put behind it.
+    fn bubblewrap(&self) -> Command {
+        let mut command = Command::new("bwrap");
+        command.args(["--die-with-parent", "--unshare-pid", "--unshare-ipc"]);
+        if !self.network {
+            command.arg("--unshare-net");
+        }
+        match &self.read {
+            None => {
+                command.args(["--ro-bind", "/", "/"]);
+            }
+            Some(roots) => {
+                for root in roots {
+                    command.arg("--ro-bind-try").arg(root).arg(root);
+                }
+            }
+        }
+        command.args(["--dev", "/dev", "--proc", "/proc"]);
+        for root in self.write.iter().filter(|root| !root.starts_with("/dev")) {
+            command.arg("--bind").arg(root).arg(root);
+        }
+        for path in &self.protected {
+            command.arg("--ro-bind-try").arg(path).arg(path);
+        }
+        command
+    }
+
+    fn try_bubblewrap(&self) -> Result<(), String> {
+        let tried = self
+            .bubblewrap()
+            .arg("--chdir")
+            .arg(&self.folder)
+            .args(["--", "/bin/sh", "-c", ":"])
+            .output()
+            .map_err(|error| format!("the program bwrap: {error}"))?;
+        if tried.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&tried.stderr);
+        Err(format!("the program bwrap: {}", said.trim()))
+    }
+}

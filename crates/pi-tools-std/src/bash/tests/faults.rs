@@ -1,0 +1,78 @@
+//! Commands that mean no good, each by its number in the reliability catalogue.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{details, place, updates, with};
+use crate::{BashConfig, Limits};
+
+#[tokio::test]
+async fn f60_endless_output_is_bounded_and_shown_in_moderation() {
+    let limits = Limits {
+        bash_spill_bytes: 1 << 20,
+        ..Limits::default()
+    };
+    let place = with(BashConfig::unsandboxed(), |set| set.limits(limits));
+    let start = Instant::now();
+    let arguments = json!({ "command": "yes", "timeout": 1 });
+    let answered = place.call("bash", arguments).await;
+    assert!(start.elapsed() < Duration::from_secs(6));
+    assert!(
+        answered.text.contains("[Full output stopped at 1.0MB.]"),
+        "{}",
+        answered.text.len()
+    );
+    assert!(answered.text.len() < 52_000);
+}
+
+#[tokio::test]
+async fn f60_binary_output_and_one_long_line_are_shown_in_part() {
+    let place = place();
+    let answered = place
+        .bash("head -c 20000000 /dev/zero | tr '\\0' 'x'; echo; echo LAST")
+        .await;
+    assert!(answered.text.contains("LAST"));
+    assert!(
+        answered
+            .text
+            .contains("Showing lines 2-2 of 2 (50.0KB limit)"),
+        "{}",
+        answered.text
+    );
+    let answered = place.bash("head -c 300000 /dev/urandom").await;
+    assert!(answered.text.len() < 60_000);
+    assert!(!answered.is_error);
+}
+
+#[tokio::test]
+async fn f60_many_short_lines_are_counted() {
+    let place = place();
+    let (answered, updates) = updates(&place, "seq 1 1000000").await;
+    assert!(
+        answered
+            .text
+            .contains("[Showing lines 998001-1000000 of 1000000. Full output: "),
+        "{}",
+        &answered.text[answered.text.len() - 200..]
+    );
+    assert!(updates.len() <= 64);
+}
+
+#[tokio::test]
+async fn f61_a_folder_that_is_gone_is_told_and_nothing_more() {
+    let place = with(BashConfig::unsandboxed(), |set| set.limits(super::small()));
+    let first = place.bash("seq 1 100").await;
+    let file = details(&first, "fullOutputPath");
+    let folder = std::path::Path::new(file.as_str().unwrap())
+        .parent()
+        .unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+    let answered = place.bash("seq 1 100").await;
+    assert!(!answered.is_error);
+    assert!(
+        answered.text.starts_with("96\n97\n98\n99\n100\n\n[Showing lines 96-100 of 100.]\n[Full output could not be saved: "),
+        "{}",
+        answered.text
+    );
+}
