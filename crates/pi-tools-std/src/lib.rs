@@ -11,6 +11,7 @@ mod bash;
 #[cfg(all(test, feature = "memory"))]
 mod batch;
 mod call;
+mod edit;
 mod error;
 mod failure;
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 mod lines;
 mod suggest;
-mod text;
+pub(crate) mod text;
 
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use crate::ops::OpenFile;
 use crate::truncate::TruncatedBy;
 
 /// Bytes at the start of a file that tell its kind.
-pub(super) const HEAD: usize = 8 * 1024;
+pub(crate) const HEAD: usize = 8 * 1024;
 
 /// Bytes that are read at once.
 const PIECE: usize = 64 * 1024;
@@ -20,7 +20,7 @@ const PIECE: usize = 64 * 1024;
 const UNKNOWN_LENGTH: u64 = 16 << 20;
 
 /// Tells the encoding of a text by its start; `None` if it is no text.
-pub(super) fn encoding(head: &[u8]) -> Option<Encoding> {
+pub(crate) fn encoding(head: &[u8]) -> Option<Encoding> {
     // The mark of UTF-32 begins as that of UTF-16 does.
     if head.starts_with(&[0xff, 0xfe, 0, 0]) {
         return None;
