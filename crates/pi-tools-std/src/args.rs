@@ -51,6 +51,11 @@ impl Field {
         }
     }
 
+    /// Returns all names by which it may come.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(self.name).chain(self.aliases.iter().copied())
+    }
+
     pub(crate) const fn required(self) -> Self {
         Self {
             required: true,

@@ -41,7 +41,12 @@ fn set() -> (MemoryFiles, ToolSet) {
 fn contents(files: &MemoryFiles) -> Vec<(String, String)> {
     let paths = files.paths().into_iter();
     paths
-        .map(|path| (path.display().to_string(), files.text(&path).unwrap_or_default()))
+        .map(|path| {
+            (
+                path.display().to_string(),
+                files.text(&path).unwrap_or_default(),
+            )
+        })
         .collect()
 }
 

@@ -3,7 +3,7 @@
 //! **Who should depend on this:** applications that let a model work on files. The crate knows
 //! `pi-core` only: no agent, no provider.
 
-#![expect(dead_code, reason = "what the tools stand on comes before the tools")]
+#![expect(dead_code, reason = "images come next")]
 
 mod abort;
 mod args;
@@ -11,6 +11,7 @@ mod bash;
 #[cfg(all(test, feature = "memory"))]
 mod batch;
 mod call;
+mod diff;
 mod edit;
 mod error;
 mod failure;
@@ -46,6 +47,7 @@ pub use self::bash::{
 pub use self::bash::{MemoryShell, Scripted};
 #[cfg(feature = "policy")]
 pub use self::bash::{PolicyError, PrefixPolicy, PrefixRule};
+pub use self::edit::{EditConfig, EditDetails};
 pub use self::error::SetupError;
 pub use self::limits::Limits;
 pub use self::local::LocalFiles;

@@ -229,11 +229,7 @@ impl Call {
             .read_to_end(&mut head)
             .map_err(|error| self.failure(error, abort))?;
         let Some(encoding) = text::encoding(&head) else {
-            let (path, size) = (&self.args.path, size::shown(file.stat.len));
-            return Err(ToolError::new(format!(
-                "{path} is a binary file ({size}). Use bash (for example file, xxd or strings) to \
-                 inspect it."
-            )));
+            return Err(binary_failure(&self.args.path, file.stat.len));
         };
         let window = Window {
             first: self.first(),
@@ -354,6 +350,19 @@ impl Call {
             ),
         })
     }
+}
+
+/// Tells the encoding of a text by its first bytes; `None` if it is no text.
+pub(crate) fn text_encoding(content: &[u8]) -> Option<Encoding> {
+    text::encoding(content.get(..text::HEAD).unwrap_or(content))
+}
+
+/// Says that a file is no text.
+pub(crate) fn binary_failure(path: &str, bytes: u64) -> ToolError {
+    let size = size::shown(bytes);
+    ToolError::new(format!(
+        "{path} is a binary file ({size}). Use bash (for example file, xxd or strings) to inspect it."
+    ))
 }
 
 fn truncation(found: &Answer) -> Option<Truncation> {

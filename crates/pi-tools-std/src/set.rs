@@ -6,6 +6,7 @@ use std::sync::Arc;
 use pi_core::AgentTool;
 
 use crate::bash::{Bash, BashConfig, SpillFolder};
+use crate::edit::{EditConfig, EditTool};
 use crate::error::SetupError;
 use crate::limits::Limits;
 use crate::ls::{Ls, LsConfig};
@@ -43,6 +44,7 @@ impl ToolSet {
             ordering: Ordering::default(),
             read: None,
             bash: None,
+            edit: None,
             write: None,
             grep: None,
             find: None,
@@ -81,6 +83,7 @@ pub struct ToolSetBuilder {
     ordering: Ordering,
     read: Option<ReadConfig>,
     bash: Option<BashConfig>,
+    edit: Option<EditConfig>,
     write: Option<WriteConfig>,
     grep: Option<GrepConfig>,
     find: Option<FindConfig>,
@@ -102,10 +105,11 @@ impl ToolSetBuilder {
             .ls(LsConfig::default())
     }
 
-    /// Adds the tools that change files: `read`, `bash`, `write`.
+    /// Adds the tools that change files, and `read`: `read`, `bash`, `edit` and `write`.
     pub fn coding(self, bash: BashConfig) -> Self {
         self.read(ReadConfig::default())
             .bash(bash)
+            .edit(EditConfig::default())
             .write(WriteConfig::default())
     }
 
@@ -123,6 +127,12 @@ impl ToolSetBuilder {
     /// Adds `read`.
     pub fn read(mut self, config: ReadConfig) -> Self {
         self.read = Some(config);
+        self
+    }
+
+    /// Adds `edit`.
+    pub fn edit(mut self, config: EditConfig) -> Self {
+        self.edit = Some(config);
         self
     }
 
@@ -193,6 +203,10 @@ impl ToolSetBuilder {
             _ => None,
         };
         tools.extend(bash.clone().map(AgentTool::new));
+        if let Some(config) = self.edit {
+            let edit = EditTool::new(Arc::clone(&shared), ops.clone(), config);
+            tools.push(AgentTool::new(edit));
+        }
         if let Some(config) = self.write {
             let write = Write::new(Arc::clone(&shared), ops.clone(), config);
             tools.push(AgentTool::new(write));

@@ -8,7 +8,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
-    FindConfig, GrepConfig, LsConfig, ReadConfig, ToolSet, ToolSetBuilder, Workspace, WriteConfig,
+    EditConfig, FindConfig, GrepConfig, LsConfig, ReadConfig, ToolSet, ToolSetBuilder, Workspace,
+    WriteConfig,
 };
 
 /// A fresh folder with tools in it.
@@ -45,6 +46,7 @@ impl Place {
         let builder = ToolSet::builder(workspace(&root))
             .read(ReadConfig::default())
             .write(WriteConfig::default())
+            .edit(EditConfig::default())
             .grep(GrepConfig::default())
             .find(FindConfig::default())
             .ls(LsConfig::default());

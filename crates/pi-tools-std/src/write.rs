@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::args::{self, Field};
 use crate::call::{answer, parse};
+use crate::diff::Diff;
 use crate::failure::change_failure;
 use crate::ops::{FileError, Kind, Replace, Stat, Sync, WriteOps};
 use crate::order::Access;
@@ -262,11 +263,8 @@ impl Call {
             .take(MAX_DIFF_BYTES)
             .read_to_end(&mut before)
             .ok()?;
-        let before = String::from_utf8(before).ok()?;
-        (!before.contains('\0')).then(|| diff_of(&before, &self.args.content))
+        let is_text = memchr::memchr(0, &before).is_none() && std::str::from_utf8(&before).is_ok();
+        let after = self.args.content.as_bytes();
+        is_text.then(|| Diff::of_texts(&self.args.path, &before, after).numbered)
     }
-}
-
-fn diff_of(_before: &str, _after: &str) -> String {
-    String::new()
 }

@@ -13,8 +13,9 @@ use super::find::{self, Places, Wanted};
 use super::fold::{Folded, FoldedOld};
 use super::nearest::nearest;
 use super::refusal::{Hint, Refusal, Which};
-use super::splice::{Region, Replacement, splice};
+use super::splice::{Replacement, splice};
 use super::view::{Source, View, lf_only};
+use crate::diff::Region;
 use crate::read::Encoding;
 
 /// How many lines of places are named when there should be one.

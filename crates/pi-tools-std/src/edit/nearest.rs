@@ -4,7 +4,7 @@
 //! A window of as many lines as the old text has slides over the file and takes up and gives off a
 //! line at a time, so the time is linear in the file however long the old text is.
 
-use memchr::memchr;
+use bstr::ByteSlice as _;
 
 /// How alike a block must be, in percent.
 const MIN_PERCENT: usize = 60;
@@ -33,8 +33,8 @@ pub(super) fn nearest(text: &[u8], old: &str) -> Option<Nearest> {
     if window.wanted == 0 {
         return None;
     }
-    let height = Lines(old.as_bytes()).count();
-    let mut entering = Lines(text);
+    let height = old.as_bytes().lines_with_terminator().count();
+    let mut entering = text.lines_with_terminator();
     let mut start = 0;
     let mut best = (0, 0);
     for _ in 0..height {
@@ -42,7 +42,7 @@ pub(super) fn nearest(text: &[u8], old: &str) -> Option<Nearest> {
             window.enter(line);
         }
     }
-    for first in Lines(text) {
+    for first in text.lines_with_terminator() {
         let percent = window.percent();
         if percent > best.0 {
             best = (percent, start);
@@ -63,7 +63,7 @@ fn shown(text: &[u8], start: usize, height: usize) -> Nearest {
     let mut last = start;
     let mut end = start;
     let block = text.get(start..).unwrap_or_default();
-    for line in Lines(block).take(height.min(MAX_LINES)) {
+    for line in block.lines_with_terminator().take(height.min(MAX_LINES)) {
         if end + line.len() > start + MAX_BYTES && end > start {
             break;
         }
@@ -80,23 +80,6 @@ fn shown(text: &[u8], start: usize, height: usize) -> Nearest {
     Nearest {
         lines: [start, last],
         text: String::from_utf8_lossy(block).into_owned(),
-    }
-}
-
-/// The lines of a text with their breaks.
-struct Lines<'a>(&'a [u8]);
-
-impl<'a> Iterator for Lines<'a> {
-    type Item = &'a [u8];
-
-    fn next(&mut self) -> Option<&'a [u8]> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let len = memchr(b'\n', self.0).map_or(self.0.len(), |end| end + 1);
-        let (line, rest) = self.0.split_at(len);
-        self.0 = rest;
-        Some(line)
     }
 }
 
@@ -121,7 +104,7 @@ impl Window {
             present: 0,
             common: 0,
         };
-        for line in Lines(old) {
+        for line in old.lines_with_terminator() {
             window.wanted += runs(line, window.run, |kind| {
                 if let Some((wanted, _)) = window.kinds.get_mut(kind) {
                     *wanted += 1;

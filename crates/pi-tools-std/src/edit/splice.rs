@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::view::Source;
+use crate::diff::Region;
 
 /// A range of a file and what takes its place.
 #[derive(Debug, Clone)]
@@ -12,13 +13,6 @@ pub(super) struct Replacement<'a> {
     pub(super) range: Range<usize>,
     /// The new text, all line breaks LF.
     pub(super) text: &'a str,
-}
-
-/// A range of the old file and the one of the new file that took its place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Region {
-    pub(crate) old: Range<usize>,
-    pub(crate) new: Range<usize>,
 }
 
 /// Replaces ranges, which ascend and do not overlap. Every byte between them stays.

@@ -22,6 +22,22 @@ async fn content_arrives_byte_for_byte_and_folders_are_made() {
 }
 
 #[tokio::test]
+async fn details_show_what_has_changed_in_a_text() {
+    let place = Place::new();
+    place.file("a", "one\ntwo\n");
+    place.file("bin", b"a\0b");
+    let answered = place
+        .call("write", json!({ "path": "a", "content": "one\n2\n" }))
+        .await;
+    assert_eq!(answered.details["previousBytes"], 8);
+    assert_eq!(answered.details["diff"], " 1 one\n-2 two\n+2 2");
+    let answered = place
+        .call("write", json!({ "path": "bin", "content": "x" }))
+        .await;
+    assert_eq!(answered.details["diff"], json!(null));
+}
+
+#[tokio::test]
 async fn an_empty_file_can_be_written() {
     let place = Place::new();
     let text = place
