@@ -10,6 +10,7 @@ mod model;
 mod provider;
 mod replay;
 mod sse;
+mod tool;
 mod validation;
 
 use std::path::Path;
@@ -169,6 +170,7 @@ async fn run_case(case: &Case, layer: &str) -> Result<Outcome> {
         "replay" => replay::run(case).await?.outcome(),
         "http" => http::run(case).await?.outcome(),
         "agent" => agent::run(case).await?.outcome(),
+        "tool" => tool::run(case).await?.outcome(),
         other => Outcome::Skipped(format!("the layer {other} is not built yet")),
     })
 }

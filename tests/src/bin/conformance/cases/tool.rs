@@ -102,7 +102,10 @@ impl Place {
         let files = setup.get("files").and_then(Value::as_array);
         let mut before = BTreeMap::new();
         for file in files.into_iter().flatten() {
-            let path = file.get("path").and_then(Value::as_str).context("a file without a path")?;
+            let path = file
+                .get("path")
+                .and_then(Value::as_str)
+                .context("a file without a path")?;
             make(&dir.path().join(path), file)?;
             if dir.path().join(path).is_file() {
                 before.insert(path.to_owned(), fs::read(dir.path().join(path))?);
@@ -116,7 +119,10 @@ impl Place {
 
     async fn call(&self, call: &Value) -> Result<Called> {
         let name = call.get("tool").and_then(Value::as_str).unwrap_or_default();
-        let tool = self.set.tool(name).with_context(|| format!("there is no tool {name}"))?;
+        let tool = self
+            .set
+            .tool(name)
+            .with_context(|| format!("there is no tool {name}"))?;
         let arguments = call.get("arguments").and_then(Value::as_object).cloned();
         let arguments = in_our_form(name, arguments.unwrap_or_default());
         let cx = ToolContext::detached("call_1");
@@ -213,8 +219,7 @@ impl Place {
 /// Turns the arguments of a case into those of our tools.
 fn in_our_form(tool: &str, mut arguments: Map<String, Value>) -> Map<String, Value> {
     if tool == "edit"
-        && let (Some(old), Some(new)) =
-            (arguments.remove("oldText"), arguments.remove("newText"))
+        && let (Some(old), Some(new)) = (arguments.remove("oldText"), arguments.remove("newText"))
     {
         arguments.insert("edits".into(), json!([{ "oldText": old, "newText": new }]));
     }
@@ -231,8 +236,14 @@ fn make(path: &Path, file: &Value) -> Result<()> {
     } else if let Some(content) = text("base64") {
         fs::write(path, BASE64.decode(content)?)?;
     } else if let Some(repeat) = file.get("repeat") {
-        let piece = repeat.get("text").and_then(Value::as_str).unwrap_or_default();
-        let times = repeat.get("times").and_then(Value::as_u64).unwrap_or_default();
+        let piece = repeat
+            .get("text")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let times = repeat
+            .get("times")
+            .and_then(Value::as_u64)
+            .unwrap_or_default();
         fs::write(path, piece.repeat(usize::try_from(times)?))?;
     } else if file.get("dir").is_some() {
         fs::create_dir_all(path)?;
