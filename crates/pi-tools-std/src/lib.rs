@@ -17,6 +17,7 @@ mod error;
 mod failure;
 #[cfg(test)]
 mod faults;
+mod image;
 mod limits;
 mod local;
 mod ls;
