@@ -5,6 +5,7 @@ mod background;
 mod clean;
 mod config;
 mod environment;
+#[cfg(unix)]
 mod local;
 #[cfg(feature = "memory")]
 mod memory;
@@ -13,10 +14,11 @@ mod ops;
 mod policy;
 mod protected;
 mod run;
+#[cfg(unix)]
 mod sandbox;
 mod spill;
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests;
 
 use std::path::PathBuf;

@@ -3,12 +3,13 @@
 #[cfg(feature = "images")]
 mod fit;
 #[cfg(feature = "images")]
-pub(crate) mod prepare;
-pub(crate) mod sniff;
+mod prepare;
+mod sniff;
 
 use pi_core::ImageContent;
 
-use self::sniff::ImageKind;
+pub(crate) use self::prepare::prepare;
+pub(crate) use self::sniff::{ImageKind, sniff};
 use crate::limits::Limits;
 use crate::size;
 
@@ -44,7 +45,7 @@ pub(crate) fn too_large(kind: ImageKind, file_bytes: u64, limits: &Limits) -> Op
 
 /// What there is of `prepare` without the feature `images`: no image is shown.
 #[cfg(not(feature = "images"))]
-pub(crate) mod prepare {
+mod prepare {
     use pi_core::{CancellationToken, ToolError};
 
     use super::{ImageKind, Limits, Prepared};

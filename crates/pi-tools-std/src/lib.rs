@@ -3,8 +3,6 @@
 //! **Who should depend on this:** applications that let a model work on files. The crate knows
 //! `pi-core` only: no agent, no provider.
 
-#![expect(dead_code, reason = "images come next")]
-
 mod abort;
 mod args;
 mod bash;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use pi_core::{
     BoxFuture, CancellationToken, DynTool, PreparedCall, Replay, ToolContext, ToolDefinition,
-    ToolError, ToolOutput,
+    ToolError, ToolOutput, UserContent,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -23,6 +23,7 @@ use crate::abort::aborted;
 use crate::args::{self, Field};
 use crate::call::{answer, parse, with_notices};
 use crate::failure::file_failure;
+use crate::image::{self, ImageKind};
 use crate::ops::{FileError, Kind, OpenFile, ReadOps};
 use crate::order::{Access, Ticket};
 use crate::path::Resolved;
@@ -150,11 +151,11 @@ impl Read {
         let call = Call {
             shared: Arc::clone(&self.shared),
             ops: Arc::clone(&self.ops),
-            line_numbers: self.config.line_numbers,
+            config: self.config.clone(),
             args,
         };
         self.shared
-            .run(&cx, ticket, OnAbort::LetGo, move |abort| call.text(abort))
+            .run(&cx, ticket, OnAbort::LetGo, move |abort| call.read(abort))
             .await
     }
 }
@@ -212,12 +213,12 @@ impl DynTool for Read {
 struct Call {
     shared: Arc<Shared>,
     ops: Arc<dyn ReadOps>,
-    line_numbers: bool,
+    config: ReadConfig,
     args: Args,
 }
 
 impl Call {
-    fn text(&self, abort: &CancellationToken) -> Result<ToolOutput, ToolError> {
+    fn read(&self, abort: &CancellationToken) -> Result<ToolOutput, ToolError> {
         if self.args.limit.is_some_and(|limit| limit < 1) {
             return Err("limit must be at least 1.".into());
         }
@@ -228,6 +229,9 @@ impl Call {
             .take(text::HEAD as u64)
             .read_to_end(&mut head)
             .map_err(|error| self.failure(error, abort))?;
+        if let Some(kind) = image::sniff(&head) {
+            return self.image(kind, &resolved, head, file, abort);
+        }
         let Some(encoding) = text::encoding(&head) else {
             return Err(binary_failure(&self.args.path, file.stat.len));
         };
@@ -236,12 +240,43 @@ impl Call {
             limit: self.args.limit.map(i64::unsigned_abs),
             max_lines: self.shared.limits.output_lines as u64,
             max_bytes: self.shared.limits.output_bytes,
-            line_numbers: self.line_numbers,
+            line_numbers: self.config.line_numbers,
         };
         let rest = Bounded::new(file, head.len());
         let answer = text::read(io::Cursor::new(head).chain(rest), encoding, &window, abort)
             .map_err(|error| self.failure(error, abort))?;
         self.answer(answer, &resolved)
+    }
+
+    /// Shows an image.
+    fn image(
+        &self,
+        kind: ImageKind,
+        resolved: &Resolved,
+        mut bytes: Vec<u8>,
+        file: OpenFile,
+        abort: &CancellationToken,
+    ) -> Result<ToolOutput, ToolError> {
+        let limits = &self.shared.limits;
+        let prepared = match image::too_large(kind, file.stat.len, limits) {
+            Some(omitted) => omitted,
+            None => {
+                Bounded::new(file, bytes.len())
+                    .read_to_end(&mut bytes)
+                    .map_err(|error| self.failure(error, abort))?;
+                let _permit = self.shared.image_permit();
+                image::prepare(&bytes, kind, limits, !self.config.keep_image_size, abort)?
+            }
+        };
+        let details = ReadDetails {
+            truncation: None,
+            encoding: None,
+            line_ending: None,
+            resolved_path: resolved.is_variant.then(|| resolved.path.clone()),
+        };
+        let mut content = vec![UserContent::text(prepared.text)];
+        content.extend(prepared.image.map(UserContent::Image));
+        ToolOutput::new(content).with_details(details).erase()
     }
 
     fn first(&self) -> u64 {

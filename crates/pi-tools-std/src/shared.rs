@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pi_core::{CancellationToken, ToolContext, ToolError};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::abort::aborted;
 use crate::limits::Limits;
@@ -23,7 +23,6 @@ pub(crate) struct Shared {
     order: Order,
     ordering: Ordering,
     blocking: Arc<Semaphore>,
-    #[cfg(feature = "images")]
     images: Semaphore,
 }
 
@@ -51,7 +50,6 @@ impl Shared {
             order: workspace.order.clone(),
             ordering,
             blocking: Arc::new(Semaphore::new(limits.blocking_calls.max(1))),
-            #[cfg(feature = "images")]
             images: Semaphore::new(limits.image_calls.max(1)),
             limits,
         }
@@ -108,10 +106,10 @@ impl Shared {
         result
     }
 
-    /// Waits until one more image may be decoded.
-    #[cfg(feature = "images")]
-    pub(crate) async fn image_permit(&self) -> Option<tokio::sync::SemaphorePermit<'_>> {
-        self.images.acquire().await.ok()
+    /// Waits until one more image may be decoded. For blocking work only.
+    pub(crate) fn image_permit(&self) -> Option<SemaphorePermit<'_>> {
+        let runtime = tokio::runtime::Handle::current();
+        runtime.block_on(self.images.acquire()).ok()
     }
 }
 

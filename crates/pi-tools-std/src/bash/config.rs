@@ -1,6 +1,8 @@
 //! How `bash` works.
 
-use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -172,6 +174,8 @@ impl BashConfig {
         shared: &Shared,
         spill: &SpillFolder,
     ) -> Result<Machine, SetupError> {
+        #[cfg(not(all(feature = "sandbox", target_os = "linux")))]
+        let _ = (shared, spill);
         let off = SandboxNote {
             state: "off",
             limits: None,
@@ -181,10 +185,13 @@ impl BashConfig {
                 ops: Arc::clone(ops),
                 sandbox: off,
             }),
+            #[cfg(unix)]
             Walls::None => Ok(Machine {
                 ops: Arc::new(super::local::LocalShell::new(self.find_shell()?, None)),
                 sandbox: off,
             }),
+            #[cfg(not(unix))]
+            Walls::None => Err(SetupError::ShellUnsupported),
             #[cfg(all(feature = "sandbox", target_os = "linux"))]
             Walls::Sandbox(policy) => {
                 let sandbox = super::sandbox::Sandbox::new(
@@ -209,6 +216,7 @@ impl BashConfig {
         }
     }
 
+    #[cfg(unix)]
     fn find_shell(&self) -> Result<PathBuf, SetupError> {
         if let Some(shell) = &self.shell {
             return Ok(shell.clone());

@@ -78,7 +78,7 @@ async fn aborted_at(place: &Place, command: &str, word: &str) -> (Answered, Dura
 
 /// Counts the processes that carry a variable in their environment.
 fn running(variable: &str) -> usize {
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let processes = std::fs::read_dir("/proc").expect("Linux has it").flatten();
     processes
         .filter(|process| {
             let environ = std::fs::read(process.path().join("environ")).unwrap_or_default();

@@ -230,6 +230,47 @@ async fn a_file_found_by_another_spelling_is_named_in_the_details() {
     assert!(resolved.ends_with("it\u{2019}s"), "{resolved}");
 }
 
+#[cfg(feature = "images")]
+#[tokio::test]
+async fn images_are_told_by_their_content_and_shown() {
+    use pi_core::{ToolContext, UserContent};
+
+    let mut png = std::io::Cursor::new(Vec::new());
+    image::DynamicImage::new_rgb8(3, 2)
+        .write_to(&mut png, image::ImageFormat::Png)
+        .unwrap();
+    let place = Place::new();
+    place.file("picture.txt", png.get_ref());
+    let tool = place.set.tool("read").unwrap();
+    let call = tool.prepare(
+        [("path".into(), "picture.txt".into())]
+            .into_iter()
+            .collect(),
+    );
+    let output = tool
+        .run(call.unwrap(), ToolContext::detached("c"))
+        .await
+        .unwrap();
+    let [UserContent::Text(text), UserContent::Image(image)] = &output.content[..] else {
+        panic!("{:?}", output.content);
+    };
+    assert_eq!(text.text, "Read image file [image/png]");
+    assert_eq!(image.mime_type, "image/png");
+
+    let limits = Limits {
+        image_file_bytes: 10,
+        ..Limits::default()
+    };
+    let place = Place::with(|set| set.limits(limits));
+    place.file("picture.png", png.get_ref());
+    let text = place.ok("read", json!({ "path": "picture.png" })).await;
+    let size = crate::size::shown(png.get_ref().len() as u64);
+    assert_eq!(
+        text,
+        format!("Read image file [image/png]\n[Image omitted: file is {size}, limit is 10B.]")
+    );
+}
+
 #[tokio::test]
 async fn the_pieces_in_which_a_file_is_read_do_not_show() {
     // Lines of all lengths, so that ends of pieces fall everywhere, also between CR and LF.
