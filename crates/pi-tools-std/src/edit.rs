@@ -1,12 +1,13 @@
 //! The tool `edit`.
 
+mod compare;
 mod cuts;
-pub(crate) mod engine;
+mod engine;
 mod find;
 mod fold;
 mod nearest;
-pub(crate) mod refusal;
-pub(crate) mod splice;
+mod refusal;
+mod splice;
 mod tool;
 mod utf16;
 mod view;

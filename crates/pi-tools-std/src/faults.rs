@@ -41,6 +41,10 @@ async fn f62_links_that_lead_out_are_refused_by_every_tool() {
         for (tool, arguments) in [
             ("read", json!({ "path": path })),
             ("write", json!({ "path": path, "content": "x" })),
+            (
+                "edit",
+                json!({ "path": path, "oldText": "a", "newText": "b" }),
+            ),
             ("grep", json!({ "path": path, "pattern": "s" })),
         ] {
             let text = place.fails(tool, arguments).await;
@@ -140,6 +144,10 @@ async fn f63_what_is_no_regular_file_is_refused_at_once() {
         for (tool, arguments) in [
             ("read", json!({ "path": path })),
             ("write", json!({ "path": path, "content": "x" })),
+            (
+                "edit",
+                json!({ "path": path, "oldText": "a", "newText": "b" }),
+            ),
             ("grep", json!({ "path": path, "pattern": "s" })),
         ] {
             let text = place.fails(tool, arguments).await;
@@ -167,6 +175,9 @@ async fn f63_files_of_the_kernel_are_read_to_their_end_or_refused() {
         "/proc/kmsg is not a regular file.",
         "Permission denied: /proc/kmsg",
     ];
+    assert!(refusals.contains(&log.text.as_str()), "{}", log.text);
+    let edit = json!({ "path": "/proc/kmsg", "oldText": "a", "newText": "b" });
+    let log = place.call("edit", edit).await;
     assert!(refusals.contains(&log.text.as_str()), "{}", log.text);
     assert!(start.elapsed() < SOON);
 }

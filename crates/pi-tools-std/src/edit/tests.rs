@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
 
+use pi_core::{CancellationToken, ToolContext};
 use serde_json::{Value, json};
 
 use crate::ops::{
@@ -26,6 +27,9 @@ async fn every_form_of_the_arguments_is_understood() {
         json!({ "path": "f", "edits": "[{\"oldText\": \"b\", \"newText\": \"X\"}]" }),
         json!({ "path": "f", "edits": "{\"oldText\": \"b\", \"newText\": \"X\"}" }),
         json!({ "path": "f", "edits": [{ "oldText": "b", "newText": "X", "replaceAll": null }] }),
+        json!({ "path": "f", "edits": null, "oldText": "b", "newText": "X" }),
+        json!({ "path": "f", "edits": [], "oldText": "b", "newText": "X" }),
+        json!({ "path": "f", "edits": [{ "oldText": "b", "newText": "X" }], "replace_all": null }),
     ] {
         let place = Place::new();
         place.file("f", "a\nb\nc\n");
@@ -36,6 +40,46 @@ async fn every_form_of_the_arguments_is_understood() {
         );
         assert_eq!(place.content("f"), b"a\nX\nc\n", "{arguments}");
     }
+}
+
+#[tokio::test]
+async fn an_edit_beside_the_list_is_not_lost() {
+    let place = Place::new();
+    place.file("f", "a\nb\nc\n");
+    let list = json!([{ "oldText": "a", "newText": "1" }]);
+    let arguments = json!({ "path": "f", "edits": list, "old_string": "c", "new_string": "3" });
+    let text = place.ok("edit", arguments).await;
+    assert_eq!(text, "Successfully replaced 2 block(s) in f.");
+    assert_eq!(place.content("f"), b"1\nb\n3\n");
+}
+
+#[tokio::test]
+async fn every_place_is_replaced_if_asked() {
+    let place = Place::new();
+    place.file("f", "a b a");
+    let arguments = json!({ "path": "f", "oldText": "a", "newText": "c", "replaceAll": true });
+    let text = place.ok("edit", arguments).await;
+    assert_eq!(text, "Successfully replaced 2 block(s) in f.");
+    assert_eq!(place.content("f"), b"c b c");
+}
+
+#[tokio::test]
+async fn what_has_changed_in_a_file_in_utf16_can_be_read() {
+    let place = Place::new();
+    let utf16 =
+        |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_be_bytes).collect() };
+    // The second byte of one character and the first of the next look like a line break.
+    place.file("f", utf16("\u{feff}\u{a0a}\r\ntwo\r\n\u{10a}x"));
+    let answered = place.call("edit", one("two", "2\n3")).await;
+    assert_eq!(
+        place.content("f"),
+        utf16("\u{feff}\u{a0a}\r\n2\r\n3\r\n\u{10a}x")
+    );
+    assert_eq!(
+        answered.details["diff"],
+        " 1 \u{a0a}\n-2 two\n+2 2\n+3 3\n 3 \u{10a}x"
+    );
+    assert_eq!(answered.details["firstChangedLine"], 2);
 }
 
 #[tokio::test]
@@ -90,6 +134,10 @@ async fn what_cannot_be_edited_gets_a_clear_error() {
         ),
         (
             json!({ "path": "f" }),
+            "Edit tool input is invalid. edits must contain at least one replacement.".to_owned(),
+        ),
+        (
+            json!({ "path": "nope", "edits": [] }),
             "Edit tool input is invalid. edits must contain at least one replacement.".to_owned(),
         ),
         (
@@ -172,11 +220,12 @@ async fn mode_and_links_survive_an_edit() {
     );
 }
 
-/// Changes the file behind the back of the tool, as often as it is told, right before it is
-/// replaced.
+/// Does something behind the back of the tool, right before the file is replaced or after it.
 struct Meddling {
     files: LocalFiles,
     changes: Mutex<Vec<&'static str>>,
+    abort_before: Option<CancellationToken>,
+    abort_after: Option<CancellationToken>,
 }
 
 impl ReadOps for Meddling {
@@ -207,18 +256,64 @@ impl WriteOps for Meddling {
         if let Some(change) = self.changes.lock().unwrap().pop() {
             fs::write(path, change)?;
         }
-        self.files.replace(path, content, how)
+        if let Some(abort) = &self.abort_before {
+            abort.cancel();
+        }
+        let replaced = self.files.replace(path, content, how);
+        if let Some(abort) = &self.abort_after {
+            abort.cancel();
+        }
+        replaced
     }
 }
 
-fn meddled(changes: &[&'static str]) -> Place {
-    let changes = Mutex::new(changes.iter().rev().copied().collect());
+fn meddled_with(set_up: impl FnOnce(&mut Meddling)) -> Place {
     let place = Place::with(|set| {
-        let files = LocalFiles::confined(set.folder()).unwrap();
-        set.edit(EditConfig::default().with_ops(Meddling { files, changes }))
+        let mut meddling = Meddling {
+            files: LocalFiles::confined(set.folder()).unwrap(),
+            changes: Mutex::default(),
+            abort_before: None,
+            abort_after: None,
+        };
+        set_up(&mut meddling);
+        set.edit(EditConfig::default().with_ops(meddling))
     });
     place.file("f", "a\n");
     place
+}
+
+fn meddled(changes: &[&'static str]) -> Place {
+    let changes = changes.iter().rev().copied().collect();
+    meddled_with(|meddling| meddling.changes = Mutex::new(changes))
+}
+
+#[tokio::test]
+async fn an_abort_before_the_file_is_replaced_leaves_no_trace() {
+    let place = Place::new();
+    place.file("f", "a\n");
+    let cx = ToolContext::detached("c");
+    cx.abort_token().cancel();
+    let answered = place.call_in("edit", one("a", "b"), cx).await;
+    assert_eq!(answered.text, "Operation aborted");
+
+    let cx = ToolContext::detached("c");
+    let token = cx.abort_token().clone();
+    let place = meddled_with(|meddling| meddling.abort_before = Some(token));
+    let answered = place.call_in("edit", one("a", "b"), cx).await;
+    assert_eq!(answered.text, "Operation aborted");
+    assert!(answered.is_error);
+    assert_eq!(place.content("f"), b"a\n");
+    assert_eq!(fs::read_dir(place.root()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn an_abort_after_the_file_was_replaced_changes_nothing() {
+    let cx = ToolContext::detached("c");
+    let token = cx.abort_token().clone();
+    let place = meddled_with(|meddling| meddling.abort_after = Some(token));
+    let answered = place.call_in("edit", one("a", "b"), cx).await;
+    assert_eq!(answered.text, "Successfully replaced 1 block(s) in f.");
+    assert_eq!(place.content("f"), b"b\n");
 }
 
 #[tokio::test]

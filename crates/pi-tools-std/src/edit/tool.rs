@@ -1,6 +1,6 @@
 //! What the model sees of `edit`, and the file around the edits.
 
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use pi_core::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::compare::compare;
 use super::engine::{self, Edit, Edited, Task};
 use super::refusal::Refusal;
 use crate::abort::aborted;
@@ -20,7 +21,7 @@ use crate::diff::Diff;
 use crate::failure::{change_failure, file_failure};
 use crate::ops::{FileError, Kind, OpenFile, Replace, Stamp, Sync, WriteOps};
 use crate::order::Access;
-use crate::read::{binary_failure, text_encoding};
+use crate::read::{Encoding, binary_failure, text_encoding};
 use crate::shared::{OnAbort, Shared};
 use crate::size;
 
@@ -55,9 +56,13 @@ impl EditConfig {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct EditDetails {
-    /// What has changed, with line numbers: a sign, a number, a space and the line.
+    /// What has changed, one line for each line: a sign (`-` removed, `+` added, a space for
+    /// neither), its number, padded to the width of the largest, a space and the line. Removed lines
+    /// and the four around a change have their old number, added ones the new; `...` stands for
+    /// lines left out. Long lines are cut, and of a diff over 1 MiB the end.
     pub diff: String,
-    /// What has changed, as a unified diff.
+    /// What has changed, as a unified diff. A change that would make it larger than 1 MiB is left
+    /// out with all that follow, so that the rest can still be applied.
     pub patch: String,
     /// The first changed line of the new file, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,7 +154,7 @@ impl DynTool for EditTool {
         &self,
         mut arguments: Map<String, Value>,
     ) -> Result<Map<String, Value>, ToolError> {
-        gather_edits(&mut arguments);
+        gather_edits(&mut arguments)?;
         let mut arguments = args::prepare(arguments, FIELDS)?;
         let edits = arguments.get_mut("edits").and_then(Value::as_array_mut);
         for edit in edits.into_iter().flatten() {
@@ -166,6 +171,9 @@ impl DynTool for EditTool {
         cx: ToolContext,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         let begun = parse::<Args>(call).and_then(|args| {
+            if args.edits.is_empty() {
+                return Err(ToolError::new(Refusal::NoEdits.text(&args.path)));
+            }
             let files = self.shared.base.identities(&*self.ops, &args.path)?;
             let call = Call {
                 shared: Arc::clone(&self.shared),
@@ -186,30 +194,32 @@ impl DynTool for EditTool {
 
 /// Brings the edits into the one form: a list under `edits`. One may also come by itself, as an
 /// object or as fields beside the path, and all of them as a text of JSON.
-fn gather_edits(arguments: &mut Map<String, Value>) {
+fn gather_edits(arguments: &mut Map<String, Value>) -> Result<(), ToolError> {
     if let Some(Value::String(text)) = arguments.get("edits")
         && let Ok(edits) = serde_json::from_str::<Value>(text)
     {
         arguments.insert("edits".into(), edits);
     }
-    let edits = match arguments.shift_remove("edits") {
+    let mut edits = match arguments.shift_remove("edits") {
         Some(Value::Object(edit)) => vec![Value::Object(edit)],
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(edits)) => edits,
         Some(other) => {
             arguments.insert("edits".into(), other);
-            return;
+            return Ok(());
         }
     };
-    let mut edits = edits;
     let names = EDIT_FIELDS.iter().flat_map(Field::names);
     let alone: Map<_, _> = names
         .filter_map(|name| Some((name.to_owned(), arguments.shift_remove(name)?)))
         .collect();
-    if !alone.is_empty() && edits.is_empty() {
+    let alone = args::prepare(alone, EDIT_FIELDS)?;
+    let is_whole = alone.contains_key("oldText") && alone.contains_key("newText");
+    if is_whole || (edits.is_empty() && !alone.is_empty()) {
         edits.push(alone.into());
     }
     arguments.insert("edits".into(), edits.into());
+    Ok(())
 }
 
 /// One call, with all that its blocking part needs.
@@ -223,6 +233,7 @@ struct Call {
 /// What is about to take the place of a file.
 struct Planned {
     old: Vec<u8>,
+    encoding: Encoding,
     stamp: Stamp,
     edited: Edited,
 }
@@ -240,12 +251,7 @@ impl Call {
         for attempt in 1.. {
             let planned = self.plan(&resolved.path, abort)?;
             // Made before the file is replaced, so that nothing can fail after it.
-            let diff = Diff::of_regions(
-                shown,
-                &planned.old,
-                &planned.edited.bytes,
-                &planned.edited.regions,
-            );
+            let diff = compare(shown, &planned.old, planned.encoding, &planned.edited);
             let how = Replace {
                 expected: Some(planned.stamp),
                 sync: self.sync,
@@ -286,7 +292,12 @@ impl Call {
         file.content
             .take(limit.saturating_add(1))
             .read_to_end(&mut old)
-            .map_err(|error| file_failure(shown, &error.into()))?;
+            .map_err(|error| match error.kind() {
+                // A file that would make the reader wait, as some in /proc do.
+                ErrorKind::WouldBlock => FileError::NotRegular,
+                _ => error.into(),
+            })
+            .map_err(|error| file_failure(shown, &error))?;
         let Some(encoding) = text_encoding(&old) else {
             return Err(binary_failure(shown, len));
         };
@@ -298,7 +309,12 @@ impl Call {
             is_aborted: &|| abort.is_cancelled(),
         };
         match engine::apply(&task) {
-            Ok(edited) => Ok(Planned { old, stamp, edited }),
+            Ok(edited) => Ok(Planned {
+                old,
+                encoding,
+                stamp,
+                edited,
+            }),
             Err(Refusal::Aborted) => Err(aborted()),
             Err(refusal) => Err(ToolError::new(refusal.text(shown))),
         }

@@ -1,5 +1,7 @@
 //! Text in UTF-16.
 
+use std::borrow::Cow;
+
 use crate::read::Encoding;
 
 const CR: u32 = '\r' as u32;
@@ -79,4 +81,13 @@ pub(super) fn encode(text: &str, encoding: Encoding) -> Vec<u8> {
         _ => unit.to_le_bytes(),
     };
     text.encode_utf16().flat_map(bytes).collect()
+}
+
+/// Reads a text for people, with U+FFFD for what is no text.
+pub(super) fn decode(bytes: &[u8], encoding: Encoding) -> Cow<'_, str> {
+    let coder = match encoding {
+        Encoding::Utf16Be => encoding_rs::UTF_16BE,
+        _ => encoding_rs::UTF_16LE,
+    };
+    coder.decode_without_bom_handling(bytes).0
 }
