@@ -21,4 +21,5 @@ mod otel;
 mod provider_suite;
 mod roundtrip;
 mod secrets;
+mod tools;
 mod wire;

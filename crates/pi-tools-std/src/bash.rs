@@ -31,6 +31,8 @@ use pi_core::{
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+#[cfg(feature = "__fuzz")]
+pub use self::accumulate::accumulated;
 use self::background::Background;
 pub use self::config::{BashConfig, LeftBehind};
 pub use self::environment::{Environment, Inherit};

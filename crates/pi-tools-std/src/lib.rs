@@ -64,3 +64,10 @@ pub use self::set::{ToolSet, ToolSetBuilder};
 pub use self::truncate::{Kept, TruncatedBy, Truncation, truncate_head, truncate_tail};
 pub use self::workspace::Workspace;
 pub use self::write::{Overwrite, WriteConfig, WriteDetails};
+
+/// What fuzz targets reach besides the tools. No part of the interface.
+#[cfg(feature = "__fuzz")]
+#[doc(hidden)]
+pub mod __fuzz {
+    pub use crate::bash::accumulated;
+}

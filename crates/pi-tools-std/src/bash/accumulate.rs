@@ -88,6 +88,20 @@ impl Accumulator {
     }
 }
 
+/// Returns the end of an output that comes in pieces, for the fuzz targets.
+#[cfg(feature = "__fuzz")]
+#[doc(hidden)]
+#[must_use]
+pub fn accumulated(pieces: &[&[u8]], max_lines: usize, max_bytes: usize) -> String {
+    let folder = super::spill::SpillFolder::new().expect("a folder can be made");
+    let spill = Spill::new(folder, 1024);
+    let mut accumulator = Accumulator::new(max_lines, max_bytes, spill);
+    for piece in pieces {
+        accumulator.push(piece);
+    }
+    accumulator.finish().text
+}
+
 /// The bytes as they came.
 #[derive(Debug)]
 struct Raw {

@@ -113,9 +113,7 @@ fn texts_that_are_hard_to_compare_count_as_removed_and_added() {
     let line = |number: usize| format!("{}\n", number * 7_919 % 60_013);
     let old: String = (0..60_000).map(line).collect();
     let new: String = (0..60_000).rev().map(line).collect();
-    let start = std::time::Instant::now();
     let diff = Diff::of_texts("f", old.as_bytes(), new.as_bytes());
-    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
     assert_eq!(applied(old.as_bytes(), &diff.patch), new.as_bytes());
 }
 
