@@ -23,7 +23,7 @@ calls are real.
 
 Exit status: 0 done, 1 the model or the run failed, 2 wrong usage, 130 aborted.";
 
-/// Ask a model about the files of a folder.
+/// Let a model work on the files of a folder.
 #[derive(Debug, Parser)]
 #[command(name = "pi", version, after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -101,9 +101,17 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
 
-    /// Offer no tools to the model
-    #[arg(long)]
-    pub(crate) no_tools: bool,
+    /// The tools that the model may use
+    #[arg(long, value_name = "SET", default_value = "read-only")]
+    pub(crate) tools: Tools,
+
+    /// Do not ask before each command and each change of a file
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+
+    /// Whether commands run in a sandbox: they can then write in the folder only, and have no network
+    #[arg(long, value_name = "ON|OFF", default_value = "on")]
+    pub(crate) sandbox: Sandbox,
 }
 
 /// What an update of a reply carries in JSON.
@@ -113,6 +121,24 @@ pub(crate) enum JsonForm {
     Full,
     /// Only what is new.
     Deltas,
+}
+
+/// Which tools a model may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Tools {
+    /// read, grep, find and ls.
+    ReadOnly,
+    /// read, bash, edit and write.
+    Coding,
+    /// No tools.
+    None,
+}
+
+/// Whether commands are confined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sandbox {
+    On,
+    Off,
 }
 
 /// How much to think.

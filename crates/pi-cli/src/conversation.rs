@@ -1,15 +1,17 @@
 //! The agent of a conversation, and what is kept of it.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use pi_agent::{Agent, Subscription, SystemClock};
 use pi_core::{AgentEvent, AgentMessage, Clock as _, Model, Provider, ThinkingLevel};
 
-use crate::args::Args;
+use crate::approve::{Approver, Asker};
+use crate::args::{Args, Tools};
 use crate::exit::usage;
 use crate::session::{self, Session};
-use crate::tools::{self, Folder};
+use crate::tools::Toolbox;
 
 /// Where a line for the user goes that is no part of an answer.
 pub(crate) type Say = Arc<dyn Fn(&str) + Send + Sync>;
@@ -17,8 +19,19 @@ pub(crate) type Say = Arc<dyn Fn(&str) + Send + Sync>;
 /// A conversation that has begun.
 pub(crate) struct Conversation {
     pub(crate) agent: Agent,
+    tools: Toolbox,
     /// Writes every message to disk for as long as it lives.
     _keeping: Option<Subscription>,
+}
+
+impl Conversation {
+    /// Ends what its commands left running.
+    ///
+    /// # Cancel safety
+    /// What is not ended yet is ended by force when the conversation is dropped.
+    pub(crate) async fn end(&self) {
+        self.tools.shutdown().await;
+    }
 }
 
 /// Makes the agent, with the messages of the last conversation if it is gone on with.
@@ -27,27 +40,35 @@ pub(crate) struct Conversation {
 /// If that conversation cannot be read.
 pub(crate) fn begin(
     args: &Args,
-    folder: Folder,
+    tools: Toolbox,
     system: String,
     provider: Box<dyn Provider>,
     model: Model,
+    asker: Box<dyn Asker>,
     say: &Say,
 ) -> anyhow::Result<Conversation> {
-    let opened = open(args, &folder, say)?;
+    let opened = open(args, tools.folder(), say)?;
     let (session, messages) = opened.unzip();
     let level = thinking(args.thinking.map(ThinkingLevel::from), &model, say);
     let builder = Agent::builder(provider, model)
         .system_prompt(system)
         .thinking_level(level)
-        .messages(messages.unwrap_or_default());
-    let agent = if args.no_tools {
-        builder.build()
+        .messages(messages.unwrap_or_default())
+        .tools(tools.tools());
+    let builder = if args.yes {
+        builder
     } else {
-        builder.tools(tools::read_only(folder)).build()
+        let approver = Arc::new(Approver::new(asker, Arc::clone(say)));
+        builder.before_tool_call(move |call| {
+            let approver = Arc::clone(&approver);
+            async move { approver.decide(&call).await }
+        })
     };
+    let agent = builder.build();
     let keeping = session.map(|session| keep(&agent, session, Arc::clone(say)));
     Ok(Conversation {
         agent,
+        tools,
         _keeping: keeping,
     })
 }
@@ -77,7 +98,7 @@ pub(crate) fn thinking(wanted: Option<ThinkingLevel>, model: &Model, say: &Say) 
 ///
 /// # Errors
 /// If the file cannot be read.
-pub(crate) fn system_prompt(args: &Args, folder: &Folder) -> anyhow::Result<String> {
+pub(crate) fn system_prompt(args: &Args, folder: &Path) -> anyhow::Result<String> {
     match args
         .system
         .as_deref()
@@ -86,19 +107,27 @@ pub(crate) fn system_prompt(args: &Args, folder: &Folder) -> anyhow::Result<Stri
         Some((_, Some(file))) => std::fs::read_to_string(file)
             .map_err(|error| usage(format!("cannot read {file} of --system: {error}"))),
         Some((text, None)) => Ok(text.to_owned()),
-        None if args.no_tools => Ok("You are a helpful assistant. Answer briefly.".to_owned()),
-        None => Ok(format!(
-            "You are a helpful assistant. Answer briefly. You work in the folder {}. Look at files \
-             with your tools before you say something about them.",
-            folder.root().display()
-        )),
+        None => Ok(match args.tools {
+            Tools::None => "You are a helpful assistant. Answer briefly.".to_owned(),
+            Tools::ReadOnly => format!(
+                "You are a helpful assistant. Answer briefly. You work in the folder {}. Look at \
+                 files with your tools before you say something about them.",
+                folder.display()
+            ),
+            Tools::Coding => format!(
+                "You are a helpful programmer. Answer briefly. You work in the folder {}. Look at \
+                 files with your tools before you say something about them or change them. Change \
+                 them with your tools, and check what you did.",
+                folder.display()
+            ),
+        }),
     }
 }
 
 /// Opens the conversation that is kept; `None` if none is.
 fn open(
     args: &Args,
-    folder: &Folder,
+    folder: &Path,
     say: &Say,
 ) -> anyhow::Result<Option<(Session, Vec<AgentMessage>)>> {
     let state = session::state_dir(|name| std::env::var_os(name));
@@ -108,7 +137,7 @@ fn open(
         }
         return Ok(None);
     };
-    let sessions = session::folder_of(&state, folder.root());
+    let sessions = session::folder_of(&state, folder);
     let now = SystemClock.now();
     if args.resume {
         let resumed =

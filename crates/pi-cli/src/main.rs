@@ -1,4 +1,4 @@
-//! The command `pi`: asks a model that may look at the files of a folder.
+//! The command `pi`: lets a model work on the files of a folder.
 //!
 //! ```text
 //! Args -> prompt + Backend (provider, model) -> Agent --events--> Render -> stdout, stderr
@@ -8,6 +8,7 @@
 //! The answer goes to standard output, everything about it (tool calls, thinking, usage, errors) to
 //! standard error.
 
+mod approve;
 mod args;
 mod backend;
 mod conversation;

@@ -1,7 +1,6 @@
 //! What the command line asks for: a list, one answer, or a talk.
 
 use std::io;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
@@ -10,20 +9,21 @@ use pi_core::{
     CancellationToken, Clock as _, ImageContent, ProviderError, UserContent, UserMessage,
 };
 
+use crate::approve::OnTerminal;
 use crate::args::Args;
 use crate::backend::{self, Backend};
 use crate::conversation::{self, Say};
-use crate::exit::{Exit, usage};
+use crate::exit::Exit;
 use crate::hint::Asked;
 use crate::models::{self, Models};
 use crate::output::Output;
 use crate::render::{Render, renderer};
-use crate::tools::Folder;
+use crate::tools::Toolbox;
 use crate::{image, interactive, prompt, signals, terminal};
 
 /// What was read before anything is asked.
 pub(crate) struct Inputs {
-    pub(crate) folder: Folder,
+    pub(crate) tools: Toolbox,
     pub(crate) system: String,
     pub(crate) images: Vec<ImageContent>,
     pub(crate) models: Models,
@@ -39,17 +39,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let exit = models::list(args, filter, &output)?;
         return output.take_error().map_or(Ok(exit), reader_gone);
     }
-    let folder = open_folder(args.cwd.as_deref())?;
+    let tools = Toolbox::open(args)?;
     let prompt = if interactive::is_wanted(args) {
         None
     } else {
         Some(prompt::read(&args.prompt)?)
     };
     let inputs = Inputs {
-        system: conversation::system_prompt(args, &folder)?,
+        system: conversation::system_prompt(args, tools.folder())?,
         images: image::read(&args.image)?,
         models: Models::load(args.models.as_deref())?,
-        folder,
+        tools,
     };
     // The second thread hears signals while the first one waits for the reader of its output.
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -61,16 +61,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     // A read from a dead network drive may never end.
     runtime.shutdown_background();
     exit
-}
-
-fn open_folder(path: Option<&Path>) -> anyhow::Result<Folder> {
-    let path = path.unwrap_or(Path::new("."));
-    Folder::new(path).map_err(|error| {
-        usage(format!(
-            "cannot work in the folder {}: {error}",
-            path.display()
-        ))
-    })
 }
 
 async fn start(args: &Args, inputs: Inputs, prompt: Option<String>) -> anyhow::Result<Exit> {
@@ -110,15 +100,18 @@ async fn answer(
     }
     let say: Say = Arc::new(terminal::say);
     let Inputs {
-        folder,
+        tools,
         system,
         images,
         ..
     } = inputs;
-    let talk = conversation::begin(args, folder, system, provider, model, &say)?;
+    let asker = Box::new(OnTerminal);
+    let talk = conversation::begin(args, tools, system, provider, model, asker, &say)?;
     let output = Output::stdout();
     let prompt = message(prompt, images);
-    let outcome = drive(&talk.agent, prompt, interrupted, args, &output).await?;
+    let outcome = drive(&talk.agent, prompt, interrupted, args, &output).await;
+    talk.end().await;
+    let outcome = outcome?;
     if let Some(error) = output.take_error() {
         return reader_gone(error);
     }

@@ -4,8 +4,13 @@ use std::borrow::Cow;
 use std::env;
 use std::io::{IsTerminal, Write};
 
+use unicode_width::UnicodeWidthChar;
+
 /// The most characters of a compact line.
 const LINE: usize = 100;
+
+/// The width of a terminal that does not tell it.
+const COLUMNS: usize = 80;
 
 /// Whether colours are written to a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +35,10 @@ impl Colours {
 
     pub(crate) fn red<'a>(self, text: &'a str) -> Cow<'a, str> {
         self.wrap("31", text)
+    }
+
+    pub(crate) fn green<'a>(self, text: &'a str) -> Cow<'a, str> {
+        self.wrap("32", text)
     }
 
     pub(crate) fn cyan<'a>(self, text: &'a str) -> Cow<'a, str> {
@@ -75,18 +84,78 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Brings a text to one line of bounded length in which every character is what it seems.
+/// Brings a text to one line of a usual length in which every character is what it seems.
 pub(crate) fn compact(text: &str) -> String {
+    one_line(text, LINE)
+}
+
+/// Brings a text to one line of at most `limit` characters in which every character is what it
+/// seems.
+pub(crate) fn one_line(text: &str, limit: usize) -> String {
     let mut shown = text.chars().filter(|c| !turns_direction(*c));
     let mut line: String = shown
         .by_ref()
-        .take(LINE)
+        .take(limit)
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
     if shown.next().is_some() {
         line.push('…');
     }
     line
+}
+
+/// Leaves out the middle of many lines, and says how many were there. At most `head` lines before
+/// it and `tail` lines behind it stay.
+pub(crate) fn fold(mut lines: Vec<String>, (head, tail): (usize, usize)) -> Vec<String> {
+    let left_out = lines.len().saturating_sub(head + tail);
+    // A line that says so takes as much room as one line that is left out.
+    if left_out > 1 {
+        let mark = format!("… {left_out} lines");
+        lines.splice(head..head + left_out, [mark]);
+    }
+    lines
+}
+
+/// Colours a line of a diff, which begins with its sign.
+pub(crate) fn changed(colours: Colours, line: &str) -> Cow<'_, str> {
+    match line.chars().next() {
+        Some('+') => colours.green(line),
+        Some('-') => colours.red(line),
+        Some('$') => line.into(),
+        _ => colours.dim(line),
+    }
+}
+
+/// Cuts a line without control characters to a number of cells.
+pub(crate) fn cut(line: &str, cells: usize) -> &str {
+    let mut used = 0;
+    for (at, c) in line.char_indices() {
+        used += c.width().unwrap_or(0);
+        if used > cells {
+            return line.get(..at).unwrap_or_default();
+        }
+    }
+    line
+}
+
+/// Returns true if a line on a stream can be written anew.
+pub(crate) fn can_rewrite(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Returns the width of the terminal behind a stream.
+#[cfg(unix)]
+pub(crate) fn columns(stream: impl std::os::fd::AsFd) -> usize {
+    match rustix::termios::tcgetwinsize(stream) {
+        Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
+        _ => COLUMNS,
+    }
+}
+
+/// Returns the width of the terminal behind a stream.
+#[cfg(not(unix))]
+pub(crate) fn columns<T>(_stream: T) -> usize {
+    COLUMNS
 }
 
 /// Characters that change the order in which others are shown.

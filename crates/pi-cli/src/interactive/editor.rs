@@ -15,6 +15,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::screen::{Printer, Screen};
 use crate::session::make_private;
+use crate::terminal::columns;
 
 const PROMPT: &str = "> ";
 
@@ -61,7 +62,7 @@ impl Editor {
         let printer = editor
             .create_external_printer()
             .context("cannot use this terminal")?;
-        let screen = Screen::new(Above(printer), columns);
+        let screen = Screen::new(Above(printer), || columns(std::io::stdout()));
         let interrupted = Interrupted::default();
         editor.bind_sequence(
             KeyEvent::ctrl('C'),
@@ -208,15 +209,4 @@ impl Restore {
     fn new() -> Self {
         Self
     }
-}
-
-/// Returns the width of the terminal.
-fn columns() -> usize {
-    #[cfg(unix)]
-    if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stdout())
-        && size.ws_col > 0
-    {
-        return usize::from(size.ws_col);
-    }
-    80
 }

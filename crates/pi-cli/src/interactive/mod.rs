@@ -3,10 +3,12 @@
 //! ```text
 //! editor (a thread) --Input--> Talk --prompt, steer, abort--> Agent
 //!     '<------------ Screen <----- what is said <---- Render ---'
+//!                                      '<-- questions about calls --'
 //! ```
 
 mod command;
 mod editor;
+mod questions;
 mod screen;
 mod talk;
 

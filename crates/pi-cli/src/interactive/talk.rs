@@ -6,10 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_agent::{Agent, AgentError, RunEnd, RunOutcome, Running, Subscription};
 use pi_core::{AgentEvent, AgentMessage, CancellationToken, ImageContent, ThinkingLevel, Usage};
+use tokio::sync::mpsc::Receiver;
 
 use super::command::{Command, HELP, parse};
 use super::editor::{Editor, Input};
+use super::questions::{InTalk, Open};
 use super::screen::Screen;
+use crate::approve::Answer;
 use crate::args::Args;
 use crate::backend::{self, Backend};
 use crate::conversation::{self, Conversation, Say};
@@ -58,17 +61,21 @@ pub(crate) async fn talk(
         say(notice);
     }
     let Inputs {
-        folder,
+        tools,
         system,
         images,
         models,
     } = inputs;
-    let conversation = conversation::begin(args, folder, system, provider, model, &say)?;
+    let (asker, questions) = InTalk::new();
+    let asker = Box::new(asker);
+    let conversation = conversation::begin(args, tools, system, provider, model, asker, &say)?;
     let mut talk = Talk {
         args,
         models,
         images,
         conversation,
+        questions,
+        open: None,
         asked,
         wanted: args.thinking.map(ThinkingLevel::from),
         editor,
@@ -79,6 +86,7 @@ pub(crate) async fn talk(
     };
     talk.recall();
     while talk.next().await == Flow::GoOn {}
+    talk.conversation.end().await;
     Ok(Exit::Done)
 }
 
@@ -94,6 +102,9 @@ struct Talk<'a> {
     /// Images that go with the next prompt.
     images: Vec<ImageContent>,
     conversation: Conversation,
+    questions: Receiver<Open>,
+    /// The question that the next line answers.
+    open: Option<Open>,
     asked: Asked,
     /// The level that the user wants, whatever the model offers.
     wanted: Option<ThinkingLevel>,
@@ -216,6 +227,10 @@ impl Talk<'_> {
             let input = tokio::select! {
                 biased;
                 outcome = &mut running => break outcome,
+                Some(question) = self.questions.recv() => {
+                    self.ask(question);
+                    continue;
+                }
                 () = self.terminated.cancelled(), if flow == Flow::GoOn => Input::End,
                 input = self.editor.inputs.recv(), if flow == Flow::GoOn => {
                     input.unwrap_or(Input::End)
@@ -226,6 +241,7 @@ impl Talk<'_> {
                 self.agent().abort();
             }
         };
+        self.open = None;
         self.editor.is_busy.store(false, Ordering::Relaxed);
         if let Ok(outcome) = &outcome {
             render
@@ -234,6 +250,25 @@ impl Talk<'_> {
                 .finish(outcome);
         }
         (outcome, flow)
+    }
+
+    /// Shows a question; the next line that is no command answers it.
+    fn ask(&mut self, open: Open) {
+        (self.say)(&open.question.lines(self.colours));
+        (self.say)(&open.question.choice());
+        self.open = Some(open);
+    }
+
+    /// Takes a line as the answer to the open question, if there is one.
+    fn answered(&mut self, line: &str) -> bool {
+        let Some(open) = self.open.take_if(|open| !open.is_taken_back()) else {
+            return false;
+        };
+        match Answer::read(line) {
+            Some(answer) => open.answer(answer),
+            None => self.ask(open),
+        }
+        true
     }
 
     /// Does what the user wants while a run is on.
@@ -247,6 +282,8 @@ impl Talk<'_> {
             Input::Line(line) => line,
         };
         match parse(&line) {
+            Command::Say(text) if self.answered(&text) => Flow::GoOn,
+            Command::Nothing if self.answered("") => Flow::GoOn,
             Command::Say(text) => {
                 let queued = self
                     .agent()

@@ -1,16 +1,16 @@
 //! The answer as it comes, for people: text on standard output, all else on standard error.
 
 use std::io::Write;
+use std::time::Instant;
 
 use pi_agent::RunOutcome;
-use pi_core::{
-    AgentEvent, AgentMessage, AssistantEvent, StopReason, ToolCall, ToolOutput, Usage, joined_text,
-};
-use serde_json::Value;
+use pi_core::{AgentEvent, AgentMessage, AssistantEvent, StopReason, ToolCall, ToolOutput, Usage};
 
 use super::Render;
+use super::call::{asked, ended};
+use super::live::{Live, Progress, Shown};
 use crate::output::Output;
-use crate::terminal::{Colours, compact, printable};
+use crate::terminal::{Colours, printable};
 
 /// What is known about the two streams.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +21,8 @@ pub(super) struct Streams {
     pub(super) one_screen: bool,
     /// Of standard error.
     pub(super) colours: Colours,
+    /// How the output of a running command is shown on standard error.
+    pub(super) live: Live,
 }
 
 pub(super) struct Human<E> {
@@ -31,6 +33,7 @@ pub(super) struct Human<E> {
     text_is_open: bool,
     /// The last line of standard error, which is thinking, has no end yet.
     thinking_is_open: bool,
+    progress: Progress,
     usage: Usage,
 }
 
@@ -39,6 +42,7 @@ impl<E: Write + Send> Human<E> {
         Self {
             output,
             notes,
+            progress: Progress::new(streams.live),
             streams,
             text_is_open: false,
             thinking_is_open: false,
@@ -51,6 +55,7 @@ impl<E: Write + Send> Human<E> {
             return;
         }
         self.close_thinking();
+        self.clear_row();
         if self.streams.plain_text {
             self.output.write(printable(delta).as_bytes());
         } else {
@@ -66,6 +71,7 @@ impl<E: Write + Send> Human<E> {
         if self.streams.one_screen {
             self.close_text();
         }
+        self.clear_row();
         self.write_note(&self.streams.colours.dim(&printable(delta)));
         self.thinking_is_open = !delta.ends_with('\n');
     }
@@ -76,7 +82,15 @@ impl<E: Write + Send> Human<E> {
             self.close_text();
         }
         self.close_thinking();
+        self.clear_row();
         self.write_note(&format!("{line}\n"));
+    }
+
+    /// Takes away what is shown of a running command.
+    fn clear_row(&mut self) {
+        if let Some(clear) = self.progress.clear() {
+            self.write_note(clear);
+        }
     }
 
     fn close_text(&mut self) {
@@ -121,15 +135,28 @@ impl<E: Write + Send> Human<E> {
         }
     }
 
-    fn call_ended(&mut self, call: &ToolCall, result: &ToolOutput, is_error: bool) {
-        let summary = format!("← {}: {}", compact(&call.name), summary(result));
+    fn call_goes_on(&mut self, call: &ToolCall, so_far: &ToolOutput) {
         let colours = self.streams.colours;
-        let line = if is_error {
-            colours.red(&summary)
-        } else {
-            colours.dim(&summary)
-        };
-        self.note(&line);
+        match self.progress.update(call, so_far, Instant::now()) {
+            Shown::Nothing => {}
+            Shown::Row(row) => {
+                self.clear_row();
+                self.write_note(&colours.dim(&row));
+                self.progress.row_is_shown();
+            }
+            Shown::Lines(lines) => {
+                for line in lines {
+                    self.note(&colours.dim(&format!("  {line}")));
+                }
+            }
+        }
+    }
+
+    fn call_ended(&mut self, call: &ToolCall, result: &ToolOutput, is_error: bool) {
+        let is_known = self.progress.end(call);
+        for line in ended(call, result, is_error, is_known, self.streams.colours) {
+            self.note(&line);
+        }
     }
 }
 
@@ -139,10 +166,13 @@ impl<E: Write + Send> Render for Human<E> {
             AgentEvent::MessageUpdate { event, .. } => self.update(event),
             AgentEvent::MessageEnd { message } => self.message_end(message),
             AgentEvent::ToolExecutionStart { call } => {
-                let line = format!("→ {} {}", compact(&call.name), arguments(call));
-                let line = self.streams.colours.cyan(line.trim_end()).into_owned();
+                let line = self.streams.colours.cyan(&asked(call)).into_owned();
                 self.note(&line);
             }
+            AgentEvent::ToolExecutionUpdate {
+                call,
+                partial_result,
+            } => self.call_goes_on(call, partial_result),
             AgentEvent::ToolExecutionEnd {
                 call,
                 result,
@@ -156,32 +186,11 @@ impl<E: Write + Send> Render for Human<E> {
     }
 
     fn finish(&mut self, _outcome: &RunOutcome) {
+        self.clear_row();
         if let Some(line) = usage_line(&self.usage) {
             let line = self.streams.colours.dim(&line).into_owned();
             self.note(&line);
         }
-    }
-}
-
-/// Writes the arguments of a call: a single one by its value, several as JSON.
-fn arguments(call: &ToolCall) -> String {
-    let mut values = call.arguments.values();
-    match (values.next(), values.next()) {
-        (None, _) => String::new(),
-        (Some(Value::String(only)), None) => compact(only),
-        _ => compact(&serde_json::to_string(&call.arguments).unwrap_or_default()),
-    }
-}
-
-/// Writes the first line of a result and the number of the others.
-fn summary(result: &ToolOutput) -> String {
-    let text = joined_text(&result.content);
-    let mut lines = text.trim_end().lines();
-    let first = compact(lines.next().unwrap_or("(no text)"));
-    match lines.count() {
-        0 => first,
-        1 => format!("{first} (+1 line)"),
-        more => format!("{first} (+{more} lines)"),
     }
 }
 

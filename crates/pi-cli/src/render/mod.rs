@@ -1,7 +1,9 @@
 //! How a run is shown.
 
+mod call;
 mod human;
 mod json;
+mod live;
 mod print;
 
 use std::io::{IsTerminal, Write};
@@ -12,10 +14,11 @@ use pi_core::AgentEvent;
 use self::human::{Human, Streams};
 pub(crate) use self::human::{dollars, usage_line};
 use self::json::Json;
+use self::live::Live;
 use self::print::Print;
 use crate::args::Args;
 use crate::output::Output;
-use crate::terminal::Colours;
+use crate::terminal::{Colours, can_rewrite, columns};
 
 /// Shows a run while it goes on.
 pub(crate) trait Render: Send {
@@ -40,6 +43,11 @@ pub(crate) fn renderer(args: &Args, output: Output) -> Box<dyn Render> {
         plain_text: stdout,
         one_screen: stdout && stderr.is_terminal(),
         colours: Colours::of(&stderr),
+        live: if can_rewrite(&stderr) {
+            Live::Row(|| columns(std::io::stderr()))
+        } else {
+            Live::Off
+        },
     };
     Box::new(Human::new(output, stderr, streams))
 }
@@ -50,6 +58,7 @@ pub(crate) fn on_screen(screen: impl Write + Clone + Send + 'static) -> Box<dyn 
         plain_text: true,
         one_screen: true,
         colours: Colours::of(&std::io::stdout()),
+        live: Live::Lines,
     };
     Box::new(Human::new(Output::new(screen.clone()), screen, streams))
 }

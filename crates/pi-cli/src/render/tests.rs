@@ -7,6 +7,7 @@ use pi_testkit::{ScriptedProvider, block_on, model};
 use serde_json::json;
 
 use super::human::{Human, Streams};
+use super::live::Live;
 use super::{Json, Print, Render};
 use crate::args::JsonForm;
 use crate::output::Output;
@@ -71,6 +72,7 @@ fn a_terminal_shows_both_streams_in_order_and_without_tricks() {
         plain_text: true,
         one_screen: true,
         colours: Colours::new(false),
+        live: Live::Off,
     };
     play(Human::new(
         Output::new(screen.clone()),
@@ -97,6 +99,7 @@ fn a_file_gets_the_text_as_it_is_and_nothing_else() {
         plain_text: false,
         one_screen: false,
         colours: Colours::new(true),
+        live: Live::Off,
     };
     play(Human::new(Output::new(out.clone()), err.clone(), streams));
     assert_eq!(out.text(), "Looking\nIt says \x1b[31mhi.\n");

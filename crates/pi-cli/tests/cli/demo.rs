@@ -52,7 +52,7 @@ fn the_tools_stay_in_the_folder() {
             &["--cwd", orchard.to_str().unwrap(), "read", &path],
         );
         assert_eq!(run.status, Some(0), "{run:?}");
-        assert!(run.stdout.contains("is outside the folder"), "{run:?}");
+        assert!(run.stdout.contains("is outside the workspace"), "{run:?}");
         assert!(!run.stdout.contains("s3cret"), "{run:?}");
     }
 }
@@ -71,7 +71,7 @@ fn print_gives_the_text_of_the_final_reply() {
 #[test]
 fn without_tools_none_is_called() {
     let dir = folder();
-    let run = run(dir.path(), &["--no-tools", "What is in this folder?"]);
+    let run = run(dir.path(), &["--tools", "none", "What is in this folder?"]);
     assert_eq!(run.status, Some(0), "{run:?}");
     assert!(run.stdout.contains("not offered"), "{run:?}");
     assert!(!run.stderr.contains('→'), "{run:?}");

@@ -86,7 +86,7 @@ fn keys_come_from_the_named_variable_only() {
         let output = pi(dir.path())
             .env("OPENAI_API_KEY", "sk-openai")
             .env("MY_KEY", "my-key")
-            .args(["--base-url", server.url(), "-m", "m", "--no-tools"])
+            .args(["--base-url", server.url(), "-m", "m", "--tools", "none"])
             .args(options)
             .arg("hi")
             .output()

@@ -28,7 +28,7 @@ pub(crate) fn own_models(dir: &Path, url: &str) {
 pub(crate) fn ask(dir: &Path, model: &str, options: &[&str]) -> Command {
     let mut command = pi(dir);
     command
-        .args(["--models", "models.json", "--no-tools", "-m", model])
+        .args(["--models", "models.json", "--tools", "none", "-m", model])
         .args(options)
         .arg("hi");
     command

@@ -10,9 +10,14 @@ use crate::server::{Answer, Server};
 /// The command with a state of its own.
 fn pi_in(dir: &Path, state: &Path, server: &Server) -> Command {
     let mut command = pi(dir);
-    command
-        .env("PI_STATE_DIR", state)
-        .args(["--base-url", server.url(), "-m", "m", "--no-tools"]);
+    command.env("PI_STATE_DIR", state).args([
+        "--base-url",
+        server.url(),
+        "-m",
+        "m",
+        "--tools",
+        "none",
+    ]);
     command
 }
 
