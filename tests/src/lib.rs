@@ -31,3 +31,8 @@ pub struct WritingAProvider;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/providers.md")]
 pub struct ProvidersPage;
+
+/// The examples of the page about the standard tools.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/tools.md")]
+pub struct ToolsPage;

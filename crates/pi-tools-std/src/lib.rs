@@ -1,7 +1,46 @@
 //! The standard tools of an agent: `read`, `write`, `edit`, `bash`, `grep`, `find` and `ls`.
 //!
-//! **Who should depend on this:** applications that let a model work on files. The crate knows
-//! `pi-core` only: no agent, no provider.
+//! **Who should depend on this:** applications that let a model work on files and run commands. The
+//! crate knows `pi-core` only, so the tools fit the agent loop, the stateful agent and direct calls.
+//!
+//! Names, arguments and texts are those of the TypeScript coding agent. The tools on files are
+//! confined to a folder; `bash` runs in a sandbox or without one, as the application says. A batch of
+//! calls at once has the effects and the results of its calls one by one. Every limit is in
+//! [`Limits`].
+//!
+//! It does not decide what a model should do, and it asks nobody: approval is a hook of the agent.
+//!
+//! # Examples
+//! ```
+//! use pi_core::{ToolContext, joined_text};
+//! use pi_tools_std::{ToolSet, Workspace};
+//! use serde_json::{Map, json};
+//!
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//! # runtime.block_on(async {
+//! let set = ToolSet::builder(Workspace::confined(".")?).read_only().build()?;
+//!
+//! // An agent takes `set.tools()`; a call by hand goes like this:
+//! let find = set.tool("find").expect("the set has it");
+//! let arguments = Map::from_iter([("pattern".to_owned(), json!("Cargo.toml"))]);
+//! let output = find.run(find.prepare(arguments)?, ToolContext::detached("call_1")).await?;
+//! assert!(joined_text(&output.content).contains("Cargo.toml"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//! A set with `bash` is built by [`ToolSetBuilder::coding`] or [`ToolSetBuilder::all`]; it says by
+//! [`BashConfig`] which walls its commands have.
+//!
+//! # Features
+//! - `images` (default): `read` shows images, scaled to what providers take. Without it they are
+//!   named and left out.
+//! - `sandbox` (default): commands confined by Landlock and seccomp, or by bubblewrap; Linux only.
+//! - `memory`: files and a shell in memory, for tests of agents.
+//! - `policy`: `PrefixPolicy`, rules by the first words of a command.
+//!
+//! The tools run inside a tokio runtime with its timer on; work on files goes to its blocking pool.
+//! `bash` needs Unix.
 
 mod abort;
 mod args;
