@@ -117,3 +117,6 @@ impl Approver {
         self.always.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests;

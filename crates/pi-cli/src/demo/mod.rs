@@ -5,6 +5,7 @@
 //! arguments arrive piece by piece, usage at the end.
 
 mod rules;
+mod wish;
 mod words;
 
 use std::time::Duration;

@@ -3,13 +3,17 @@
 use pi_core::{AssistantMessage, Context, Message, ToolCall, ToolResultMessage, joined_text};
 use serde_json::{Value, json};
 
+use super::wish::{Wish, understand};
+
 /// The most names and lines that an answer repeats.
 const NAMES: usize = 40;
 const LINES: usize = 12;
 
-const HELP: &str = "I am the demo model of pi: no language model, just a few rules. I can list a \
-folder and read a text file, with real tool calls. Try:\n\n  \
-pi \"What is in this folder?\"\n  pi \"Read README.md\"\n\n\
+const HELP: &str = "I am the demo model of pi: no language model, just a few rules. I can look at the \
+files of a folder and change them, with real tool calls. Try:\n\n  \
+pi \"What is in this folder?\"\n  pi \"Read README.md\"\n  pi \"Search for TODO\"\n  pi \"Find *.rs\"\n  \
+pi --tools coding \"Run `ls -l`\"\n  pi --tools coding \"Write hello.txt: Hello.\"\n  \
+pi --tools coding \"Replace Hello by Bye in hello.txt\"\n\n\
 For real answers, give me a model: pi --base-url URL for a server of yours, or the environment \
 variable OPENAI_API_KEY.";
 
@@ -34,14 +38,10 @@ impl Reply {
         }
     }
 
-    fn call(text: impl Into<String>, tool: &'static str, path: &str) -> Self {
-        let call = Call {
-            tool,
-            arguments: json!({ "path": path }),
-        };
+    fn call(text: impl Into<String>, tool: &'static str, arguments: Value) -> Self {
         Self {
             text: text.into(),
-            call: Some(call),
+            call: Some(Call { tool, arguments }),
         }
     }
 }
@@ -53,106 +53,72 @@ pub(super) fn reply(context: &Context) -> Reply {
         Some(Message::User(message)) => match understand(&message.content.text()) {
             Wish::Help => Reply::say(HELP),
             Wish::Greeting => Reply::say(format!("Hello! {HELP}")),
-            Wish::List(path) => ask_for(context, "ls", &path),
-            Wish::Read(path) => ask_for(context, "read", &path),
+            wish => act(context, wish),
         },
         _ => Reply::say(HELP),
     }
 }
 
-/// What a prompt asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Wish {
-    List(String),
-    Read(String),
-    Greeting,
-    Help,
-}
-
-/// Finds out what a prompt asks for. Only its first line counts: the rest may be anything.
-fn understand(prompt: &str) -> Wish {
-    let line = prompt.trim().lines().next().unwrap_or_default();
-    let words: Vec<&str> = line
-        .split_whitespace()
-        .map(bare)
-        .filter(|w| !w.is_empty())
-        .collect();
-    let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
-    let says = |any: &[&str]| lower.iter().any(|word| any.contains(&word.as_str()));
-
-    if let Some(path) = words.iter().find(|word| looks_like_path(word)) {
-        let path = (*path).to_owned();
-        let lists =
-            path.ends_with('/') || path == "." || says(&["ls", "list", "folder", "directory"]);
-        return if lists {
-            Wish::List(path)
-        } else {
-            Wish::Read(path)
-        };
-    }
-    if says(&["folder", "directory", "files", "list", "ls", "dir", "here"]) {
-        return Wish::List(".".to_owned());
-    }
-    let verb = lower.iter().position(|word| {
-        matches!(
-            word.as_str(),
-            "read" | "show" | "open" | "cat" | "print" | "in" | "summarize"
-        )
-    });
-    let object = verb.and_then(|at| {
-        let articles = [
-            "the", "a", "an", "me", "file", "it", "this", "that", "what", "is", "in",
-        ];
-        let rest = words.iter().zip(&lower).skip(at + 1);
-        rest.map(|(word, lower)| (word, lower.as_str()))
-            .find(|(_, lower)| !articles.contains(lower))
-    });
-    if let Some((path, _)) = object {
-        return Wish::Read((*path).to_owned());
-    }
-    if says(&["hello", "hi", "hey"]) {
-        Wish::Greeting
-    } else {
-        Wish::Help
-    }
-}
-
-/// Strips quotes and the punctuation of a sentence from a word.
-fn bare(word: &str) -> &str {
-    let word = word.trim_matches(|c| matches!(c, '"' | '\'' | '`' | '(' | ')' | '“' | '”'));
-    let word = if word == "." || word.ends_with("..") {
-        word
-    } else {
-        word.trim_end_matches('.')
+/// Does what is wished with a tool that is offered.
+fn act(context: &Context, wish: Wish) -> Reply {
+    let (text, tool, arguments) = match wish {
+        Wish::List(path) if !is_offered(context, "ls") && is_offered(context, "bash") => {
+            let path = path.replace('\'', r"'\''");
+            return act(context, Wish::Run(format!("ls -A '{path}'")));
+        }
+        Wish::List(path) => {
+            let text = match path.as_str() {
+                "." => "Let me look at the folder.".to_owned(),
+                _ => format!("Let me look into {path}."),
+            };
+            (text, "ls", json!({ "path": path }))
+        }
+        Wish::Read(path) => (
+            format!("Let me read {path}."),
+            "read",
+            json!({ "path": path }),
+        ),
+        Wish::Run(command) => (
+            "Let me run that.".to_owned(),
+            "bash",
+            json!({ "command": command }),
+        ),
+        Wish::Write { path, content } => (
+            format!("Let me write {path}."),
+            "write",
+            json!({ "path": path, "content": content }),
+        ),
+        Wish::Replace { old, new, path } => (
+            format!("Let me change {path}."),
+            "edit",
+            json!({ "path": path, "edits": [{ "oldText": old, "newText": new }] }),
+        ),
+        Wish::Search { pattern, path } => (
+            format!("Let me search for {pattern}."),
+            "grep",
+            match path {
+                Some(path) => json!({ "pattern": pattern, "path": path }),
+                None => json!({ "pattern": pattern }),
+            },
+        ),
+        Wish::Find(pattern) => (
+            format!("Let me find {pattern}."),
+            "find",
+            json!({ "pattern": pattern }),
+        ),
+        Wish::Greeting | Wish::Help => return Reply::say(HELP),
     };
-    let word = word.trim_end_matches(['?', '!', ',', ';', ':']);
-    word.trim_matches(|c| matches!(c, '"' | '\'' | '`' | '“' | '”'))
-}
-
-fn looks_like_path(word: &str) -> bool {
-    let inner_dot = word
-        .char_indices()
-        .any(|(at, c)| c == '.' && word[at + 1..].starts_with(|c: char| c.is_alphanumeric()));
-    inner_dot || word.contains('/') || matches!(word, "." | "..") || word == "Makefile"
-}
-
-fn ask_for(context: &Context, tool: &'static str, path: &str) -> Reply {
-    let offered = context
-        .tools
-        .iter()
-        .flatten()
-        .any(|definition| definition.name == tool);
-    if !offered {
-        let text =
-            format!("I would call the tool `{tool}` with {path} now, but it is not offered to me.");
-        return Reply::say(text);
+    if is_offered(context, tool) {
+        return Reply::call(text, tool, arguments);
     }
-    let text = match (tool, path) {
-        ("ls", ".") => "Let me look at the folder.".to_owned(),
-        ("ls", _) => format!("Let me look into {path}."),
-        _ => format!("Let me read {path}."),
-    };
-    Reply::call(text, tool, path)
+    Reply::say(format!(
+        "I would call the tool `{tool}` with {arguments} now, but it is not offered to me."
+    ))
+}
+
+fn is_offered(context: &Context, tool: &str) -> bool {
+    let mut offered = context.tools.iter().flatten();
+    offered.any(|definition| definition.name == tool)
 }
 
 fn after_tool(context: &Context, result: &ToolResultMessage) -> Reply {
@@ -160,13 +126,19 @@ fn after_tool(context: &Context, result: &ToolResultMessage) -> Reply {
     let path = path_of(context, &result.tool_call_id).unwrap_or(".");
     if result.is_error {
         if result.tool_name == "read" && text.contains("is a directory") {
-            return ask_for(context, "ls", path);
+            return act(context, Wish::List(path.to_owned()));
         }
         return Reply::say(format!("That did not work. The tool says: {text}"));
     }
     match result.tool_name.as_str() {
         "ls" => Reply::say(describe_folder(path, &text)),
         "read" => Reply::say(describe_file(path, &text)),
+        "write" | "edit" => Reply::say(format!("Done. {text}")),
+        "bash" => Reply::say(format!("It has run, and said:\n\n{}", first_lines(&text))),
+        "grep" | "find" => Reply::say(match &*text {
+            "No matches found" | "No files found matching pattern" => "There is none.".to_owned(),
+            found => format!("This is what I found:\n\n{}", first_lines(found)),
+        }),
         other => Reply::say(format!("The tool `{other}` answered:\n\n{text}")),
     }
 }
@@ -275,6 +247,20 @@ fn describe_file(path: &str, content: &str) -> String {
     answer
 }
 
+/// Returns the first lines of a text, and says how many are left out.
+fn first_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let mut first: String = lines
+        .iter()
+        .take(LINES)
+        .flat_map(|line| [*line, "\n"])
+        .collect();
+    if lines.len() > LINES {
+        first.push_str(&format!("… and {} more lines\n", lines.len() - LINES));
+    }
+    first
+}
+
 /// Takes the notice of the tool off a text, and the number of lines out of it.
 fn without_notice(content: &str) -> (&str, Option<usize>) {
     let cut = content.rsplit_once("\n\n[Showing lines ");
@@ -301,35 +287,6 @@ fn is_heading(path: &str, line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn prompts_are_understood() {
-        let list = |path: &str| Wish::List(path.to_owned());
-        let read = |path: &str| Wish::Read(path.to_owned());
-        for (prompt, expected) in [
-            ("What is in this folder?", list(".")),
-            ("list the files", list(".")),
-            ("ls", list(".")),
-            ("What's here?", list(".")),
-            ("What is in crates/?", list("crates/")),
-            ("list the folder crates/pi-core", list("crates/pi-core")),
-            ("Read Cargo.toml", read("Cargo.toml")),
-            ("What is in `README.md`?", read("README.md")),
-            ("Show me \"docs/a b.md\".", read("docs/a")),
-            ("please open the file .gitignore.", read(".gitignore")),
-            ("cat LICENSE", read("LICENSE")),
-            ("What is in src?", read("src")),
-            ("read ../secret", read("../secret")),
-            ("Hello!", Wish::Greeting),
-            ("Write a poem about Rust.", Wish::Help),
-            ("read", Wish::Help),
-            ("...", Wish::Help),
-            ("", Wish::Help),
-            ("ä.ö", read("ä.ö")),
-        ] {
-            assert_eq!(understand(prompt), expected, "{prompt:?}");
-        }
-    }
 
     #[test]
     fn folders_are_described_by_their_entries() {

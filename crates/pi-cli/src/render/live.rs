@@ -114,3 +114,6 @@ impl Progress {
         Shown::Lines(fold(lines, AT_ONCE))
     }
 }
+
+#[cfg(test)]
+mod tests;

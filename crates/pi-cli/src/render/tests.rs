@@ -2,9 +2,9 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use pi_agent::Agent;
-use pi_core::{AgentTool, ToolDefinition, ToolError, ToolOutput, Usage};
+use pi_core::{AgentEvent, AgentTool, ToolCall, ToolDefinition, ToolError, ToolOutput, Usage};
 use pi_testkit::{ScriptedProvider, block_on, model};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::human::{Human, Streams};
 use super::live::Live;
@@ -122,7 +122,7 @@ fn deltas_are_the_events_without_the_repeated_message() {
     let (full, deltas) = (Screen::default(), Screen::default());
     play(Json::new(Output::new(full.clone()), JsonForm::Full));
     play(Json::new(Output::new(deltas.clone()), JsonForm::Deltas));
-    let read = |screen: &Screen| -> Vec<serde_json::Value> {
+    let read = |screen: &Screen| -> Vec<Value> {
         screen
             .text()
             .lines()
@@ -166,4 +166,99 @@ fn a_closed_reader_is_noticed_and_nothing_more_is_written() {
         output.take_error().unwrap().kind(),
         io::ErrorKind::BrokenPipe
     );
+}
+
+/// A command that tells its output while it runs, and ends with all of it and a diff.
+fn play_command(mut render: impl Render) {
+    let Value::Object(arguments) = json!({ "command": "make\n", "timeout": 5 }) else {
+        unreachable!("it is an object")
+    };
+    let call = Arc::new(ToolCall::new("c1", "bash", arguments));
+    let output = |lines: u32| {
+        let text = (1..=lines).map(|n| format!("\x1b{n}\n"));
+        ToolOutput::text(text.collect::<String>())
+    };
+    render.event(&AgentEvent::ToolExecutionStart { call: call.clone() });
+    for lines in [0, 1, 2] {
+        render.event(&AgentEvent::ToolExecutionUpdate {
+            call: call.clone(),
+            partial_result: output(lines),
+        });
+    }
+    render.event(&AgentEvent::ToolExecutionEnd {
+        call,
+        result: output(13).with_details(json!({ "diff": "-1 a\x07\n+1 b\n 2 c\n..." })),
+        is_error: false,
+        duration: None,
+        suspended: false,
+    });
+}
+
+const FOLDED: &str = "\
+← bash:  1
+   2
+   3
+   4
+   5
+  … 3 lines
+   9
+   10
+   11
+   12
+   13
+  -1 a 
+  +1 b
+   2 c
+  ...
+";
+
+#[test]
+fn the_output_of_a_command_is_one_row_until_its_end() {
+    let screen = Screen::default();
+    let streams = Streams {
+        plain_text: true,
+        one_screen: true,
+        colours: Colours::new(false),
+        live: Live::Row(|| 80),
+    };
+    play_command(Human::new(
+        Output::new(screen.clone()),
+        screen.clone(),
+        streams,
+    ));
+    let clear = "\r\x1b[K";
+    let expected = format!("→ bash make  timeout=5\n   1{clear}   2{clear}{FOLDED}");
+    assert_eq!(screen.text(), expected);
+}
+
+#[test]
+fn a_file_gets_the_end_of_a_command_only() {
+    let (out, err) = (Screen::default(), Screen::default());
+    let streams = Streams {
+        plain_text: false,
+        one_screen: false,
+        colours: Colours::new(false),
+        live: Live::Off,
+    };
+    play_command(Human::new(Output::new(out.clone()), err.clone(), streams));
+    assert_eq!(err.text(), format!("→ bash make  timeout=5\n{FOLDED}"));
+    assert_eq!(out.text(), "");
+}
+
+#[test]
+fn the_lines_of_a_diff_are_coloured() {
+    let screen = Screen::default();
+    let streams = Streams {
+        plain_text: true,
+        one_screen: true,
+        colours: Colours::new(true),
+        live: Live::Lines,
+    };
+    play_command(Human::new(
+        Output::new(screen.clone()),
+        screen.clone(),
+        streams,
+    ));
+    let expected = "  \x1b[31m-1 a \x1b[0m\n  \x1b[32m+1 b\x1b[0m\n  \x1b[2m 2 c\x1b[0m\n";
+    assert!(screen.text().contains(expected), "{:?}", screen.text());
 }

@@ -1,6 +1,7 @@
 //! The command as a user runs it. Nothing here needs a network, a key or another program.
 
 mod bad_input;
+mod coding;
 mod demo;
 mod images;
 mod live;

@@ -82,3 +82,60 @@ fn a_second_signal_ends_a_process_whose_reader_does_not_read() {
     };
     assert_eq!(status.code(), Some(130));
 }
+
+/// Reads the number of the process that a command has written, and forgets it.
+fn process_in(file: &std::path::Path) -> String {
+    loop {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        if let Some(id) = text.strip_suffix('\n') {
+            return id.to_owned();
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Returns true if a process runs; one that has ended may still wait for its parent to notice.
+fn is_alive(process: &str) -> bool {
+    let mut ps = Command::new("ps");
+    let output = ps
+        .args(["-o", "stat=", "-p", process])
+        .output()
+        .expect("run ps");
+    let state = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    !state.is_empty() && !state.starts_with('Z')
+}
+
+const CODING: [&str; 5] = ["--tools", "coding", "--yes", "--sandbox", "off"];
+
+#[test]
+fn a_signal_ends_a_command_in_its_middle() {
+    let dir = folder();
+    let child = pi(dir.path())
+        .args(CODING)
+        .arg("run `echo $$ > new; mv new id; echo begun; exec sleep 600`")
+        .spawn()
+        .unwrap();
+    let process = process_in(&dir.path().join("id"));
+    send("-INT", &child);
+    let run = wait(child);
+    assert_eq!(run.status, Some(130), "{run:?}");
+    assert!(run.stderr.contains("← bash: begun"), "{run:?}");
+    assert!(run.stderr.contains("Command aborted"), "{run:?}");
+    assert!(run.stderr.ends_with("aborted\n"), "{run:?}");
+    assert!(!is_alive(&process), "{run:?}");
+}
+
+#[test]
+fn what_a_command_left_running_ends_with_the_talk() {
+    let dir = folder();
+    let child = pi(dir.path())
+        .args(CODING)
+        .arg("run `sleep 600 & echo $! > new; mv new id`")
+        .spawn()
+        .unwrap();
+    let run = wait(child);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    let process = process_in(&dir.path().join("id"));
+    assert!(run.stderr.contains("still running"), "{run:?}");
+    assert!(!is_alive(&process), "{run:?}");
+}
