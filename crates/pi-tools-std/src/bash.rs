@@ -111,12 +111,13 @@ impl Bash {
         })))
     }
 
-    /// Ends every command that was left running.
+    /// Ends every command that was left running, and removes the files with output.
     ///
     /// # Cancel safety
     /// What is not ended yet goes on.
     pub(crate) async fn shutdown(&self) {
         self.0.background.shutdown(self.0.config.kill_grace).await;
+        self.0.spill.remove();
     }
 
     /// Ends every command that was left running, by force and without waiting.

@@ -4,7 +4,7 @@
 mod tests;
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pi_core::{
@@ -20,6 +20,7 @@ use crate::call::{answer, parse};
 use crate::failure::folder_failure;
 use crate::ops::{Entry, FileError, Kind, ReadOps};
 use crate::order::Access;
+use crate::path::Resolved;
 use crate::shared::{OnAbort, Shared};
 use crate::size;
 use crate::truncate::{Truncation, truncate_head};
@@ -50,6 +51,9 @@ pub struct LsDetails {
     /// The limit on entries, if it was reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry_limit_reached: Option<u64>,
+    /// The path that was used, if its name on disk is spelled in another way than the call did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved_path: Option<PathBuf>,
 }
 
 const FIELDS: &[Field] = &[
@@ -143,7 +147,8 @@ impl Call {
             Some(limit) => usize::try_from(limit.max(1)).unwrap_or(usize::MAX),
             None => limits.ls_entries,
         };
-        let folder = self.shared.base.existing(&*self.ops, shown)?.path;
+        let resolved = self.shared.base.existing(&*self.ops, shown)?;
+        let folder = resolved.path.clone();
         let stat = self.ops.stat(&folder);
         let listing = match stat {
             Ok(stat) if stat.kind != Kind::Folder => Err(FileError::NotFolder {
@@ -182,7 +187,7 @@ impl Call {
             text.push('\n');
         }
         text.pop();
-        self.answer(&text, limit, more)
+        self.answer(&text, limit, more, resolved)
     }
 
     fn line(&self, folder: &Path, entry: &Entry) -> String {
@@ -199,7 +204,13 @@ impl Call {
         format!("{}{mark}", shown_name(&entry.name))
     }
 
-    fn answer(&self, text: &str, limit: usize, more: bool) -> Result<ToolOutput, ToolError> {
+    fn answer(
+        &self,
+        text: &str,
+        limit: usize,
+        more: bool,
+        resolved: Resolved,
+    ) -> Result<ToolOutput, ToolError> {
         let max_bytes = self.shared.limits.output_bytes;
         let kept = truncate_head(text, usize::MAX, max_bytes);
         let mut notices = Vec::new();
@@ -219,6 +230,7 @@ impl Call {
         let details = LsDetails {
             entry_limit_reached: more.then_some(limit as u64),
             truncation: kept.truncation.truncated.then_some(kept.truncation),
+            resolved_path: resolved.variant(),
         };
         answer(text, "(empty directory)", details)
     }

@@ -26,6 +26,13 @@ pub(crate) struct Resolved {
     pub(crate) is_variant: bool,
 }
 
+impl Resolved {
+    /// Returns the path if the file has another name than the call gave.
+    pub(crate) fn variant(self) -> Option<PathBuf> {
+        self.is_variant.then_some(self.path)
+    }
+}
+
 impl Base {
     /// Finds the path of a file that may not exist yet: the name as it is given.
     ///

@@ -58,7 +58,8 @@ impl ToolSet {
         self.tools.clone()
     }
 
-    /// Ends what commands left running, kindly first. Call it before the application ends.
+    /// Ends what commands left running, kindly first, and removes the files with their output. Call it
+    /// before the application ends.
     ///
     /// # Cancel safety
     /// What is not ended yet goes on until the set is dropped.

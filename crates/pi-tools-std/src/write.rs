@@ -209,7 +209,7 @@ impl Call {
         let replaced = self
             .ops
             .replace(&self.path, content.as_bytes(), &how)
-            .map_err(|error| change_failure(path, &error))?;
+            .map_err(|error| change_failure(path, &self.named(error)))?;
         self.shared.seen.note(real, replaced.stamp);
         let details = WriteDetails {
             created: replaced.created,
@@ -223,7 +223,7 @@ impl Call {
     }
 
     fn old(&self) -> Result<Option<Stat>, ToolError> {
-        let refused = |error| Err(change_failure(&self.args.path, &error));
+        let refused = |error| Err(change_failure(&self.args.path, &self.named(error)));
         match self.ops.stat(&self.path) {
             Ok(stat) => match stat.kind {
                 Kind::File => Ok(Some(stat)),
@@ -232,6 +232,19 @@ impl Call {
             },
             Err(FileError::NotFound) => Ok(None),
             Err(error) => refused(error),
+        }
+    }
+
+    /// Names a part of the path as the model does: relative to the workspace.
+    fn named(&self, error: FileError) -> FileError {
+        match error {
+            FileError::NotFolder { part } => FileError::NotFolder {
+                part: match part.strip_prefix(&self.shared.base.folder) {
+                    Ok(relative) => relative.to_owned(),
+                    Err(_) => part,
+                },
+            },
+            error => error,
         }
     }
 

@@ -41,6 +41,12 @@ impl SpillFolder {
         self.0.dir.path()
     }
 
+    /// Removes the folder before the last handle goes.
+    pub(crate) fn remove(&self) {
+        // It may be gone already, and what cannot be removed now is tried again with the last handle.
+        let _ = std::fs::remove_dir_all(self.path());
+    }
+
     /// Returns the folder for temporary files of sandboxed commands.
     pub(crate) fn tmp(&self) -> PathBuf {
         self.path().join("tmp")

@@ -72,6 +72,22 @@ async fn limits_are_told() {
 }
 
 #[tokio::test]
+async fn folders_found_by_another_spelling_are_named_in_the_details() {
+    let place = Place::new();
+    place.file("it\u{2019}s/f", "needle\n");
+    for (tool, arguments) in [
+        ("ls", json!({ "path": "it's" })),
+        ("find", json!({ "path": "it's", "pattern": "f" })),
+        ("grep", json!({ "path": "it's", "pattern": "needle" })),
+    ] {
+        let answered = place.call(tool, arguments).await;
+        assert!(!answered.is_error, "{tool}: {}", answered.text);
+        let resolved = answered.details["resolvedPath"].as_str().unwrap();
+        assert!(resolved.ends_with("it\u{2019}s"), "{tool}: {resolved}");
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_listed_gets_a_clear_error() {
     let place = Place::new();
     place.file("file", "x");

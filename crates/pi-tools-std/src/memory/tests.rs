@@ -43,7 +43,7 @@ async fn tools_on_files_work_without_a_disk() {
         (
             "write",
             json!({ "path": "README.md/x", "content": "" }),
-            "Cannot create README.md/x: /project/README.md is not a directory.",
+            "Cannot create README.md/x: README.md is not a directory.",
         ),
         (
             "write",

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pi_core::{
@@ -22,6 +23,7 @@ use crate::call::{answer, parse};
 use crate::failure::folder_failure;
 use crate::ops::{FileError, Kind, ReadOps};
 use crate::order::Access;
+use crate::path::Resolved;
 use crate::shared::{OnAbort, Shared};
 use crate::size;
 use crate::truncate::{Truncation, truncate_head};
@@ -55,6 +57,9 @@ pub struct FindDetails {
     /// True if the time was up before the end.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
+    /// The path that was used, if its name on disk is spelled in another way than the call did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved_path: Option<PathBuf>,
 }
 
 const FIELDS: &[Field] = &[
@@ -162,7 +167,8 @@ impl Call {
         let glob = Glob::new(pattern, ignore_case)?;
         let limit = limit(self.args.limit, 1, self.shared.limits.find_results);
         let shown = self.args.path.as_deref().unwrap_or(".");
-        let folder = self.shared.base.existing(&*self.ops, shown)?.path;
+        let resolved = self.shared.base.existing(&*self.ops, shown)?;
+        let folder = resolved.path.clone();
         let budget = Budget::new(abort, self.shared.limits.search_time);
         let stat = self.ops.stat(&folder);
         let walk = match stat {
@@ -180,7 +186,7 @@ impl Call {
         if budget.is_aborted() {
             return Err(aborted());
         }
-        self.answer(&found, limit)
+        self.answer(&found, limit, resolved)
     }
 
     fn collect(&self, mut walk: Walk, glob: &Glob, limit: usize) -> Found {
@@ -213,7 +219,12 @@ impl Call {
         }
     }
 
-    fn answer(&self, found: &Found, limit: usize) -> Result<ToolOutput, ToolError> {
+    fn answer(
+        &self,
+        found: &Found,
+        limit: usize,
+        resolved: Resolved,
+    ) -> Result<ToolOutput, ToolError> {
         let max_bytes = self.shared.limits.output_bytes;
         let kept = truncate_head(&found.text, usize::MAX, max_bytes);
         let mut notices = Vec::new();
@@ -246,6 +257,7 @@ impl Call {
             result_limit_reached: found.more.then_some(limit as u64),
             timed_out: found.timed_out,
             truncation: kept.truncation.truncated.then_some(kept.truncation),
+            resolved_path: resolved.variant(),
         };
         answer(text, "No files found matching pattern", details)
     }

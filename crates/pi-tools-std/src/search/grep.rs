@@ -31,6 +31,7 @@ use crate::call::{answer, parse};
 use crate::failure::{file_failure, folder_failure};
 use crate::ops::{FileError, Kind, ReadOps};
 use crate::order::Access;
+use crate::path::Resolved;
 use crate::shared::{OnAbort, Shared};
 use crate::size;
 use crate::truncate::{Truncation, truncate_head};
@@ -72,6 +73,9 @@ pub struct GrepDetails {
     /// True if the time was up before the end.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
+    /// The path that was used, if its name on disk is spelled in another way than the call did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved_path: Option<PathBuf>,
 }
 
 const FIELDS: &[Field] = &[
@@ -191,7 +195,8 @@ impl Call {
         };
         let budget = Budget::new(abort, limits.search_time);
         let shown = self.args.path.as_deref().unwrap_or(".");
-        let path = self.shared.base.existing(&*self.ops, shown)?.path;
+        let resolved = self.shared.base.existing(&*self.ops, shown)?;
+        let path = resolved.path.clone();
         let search = FileSearch {
             ops: &*self.ops,
             matcher,
@@ -212,7 +217,7 @@ impl Call {
             return Err(aborted());
         }
         gathered.timed_out |= !gathered.is_full() && budget.is_spent();
-        self.answer(&gathered, options.matches)
+        self.answer(&gathered, options.matches, resolved)
     }
 
     fn matcher(&self) -> Result<RegexMatcher, ToolError> {
@@ -268,7 +273,12 @@ impl Call {
         Ok(())
     }
 
-    fn answer(&self, gathered: &Gathered<'_>, limit: usize) -> Result<ToolOutput, ToolError> {
+    fn answer(
+        &self,
+        gathered: &Gathered<'_>,
+        limit: usize,
+        resolved: Resolved,
+    ) -> Result<ToolOutput, ToolError> {
         let limits = &self.shared.limits;
         let kept = truncate_head(gathered.text(), usize::MAX, limits.output_bytes);
         let mut notices = Vec::new();
@@ -312,6 +322,7 @@ impl Call {
             files_searched: gathered.files,
             timed_out: gathered.timed_out,
             truncation: kept.truncation.truncated.then_some(kept.truncation),
+            resolved_path: resolved.variant(),
         };
         answer(text, "No matches found", details)
     }

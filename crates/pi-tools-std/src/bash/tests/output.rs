@@ -192,8 +192,14 @@ async fn the_file_is_private_and_goes_with_the_set() {
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&file), 0o600);
     assert_eq!(mode(file.parent().unwrap()), 0o700);
-    drop(place);
+    place.set.shutdown().await;
     assert!(!file.exists());
+    let answered = place.bash("seq 1 100").await;
+    assert!(
+        answered.text.contains("[Full output could not be saved: "),
+        "{}",
+        answered.text
+    );
 }
 
 #[tokio::test]
