@@ -45,6 +45,17 @@ pub trait ReadOps: Send + std::marker::Sync {
     }
 }
 
+/// Opens a file after a look at its kind: opening a device may already do something.
+///
+/// # Errors
+/// If it cannot be opened, or is no regular file.
+pub(crate) fn open_regular(ops: &dyn ReadOps, path: &Path) -> Result<OpenFile, FileError> {
+    match ops.stat(path)?.kind {
+        Kind::Other => Err(FileError::NotRegular),
+        Kind::File | Kind::Folder | Kind::Link => ops.open(path),
+    }
+}
+
 /// What `write` and `edit` need of a machine, besides reading.
 pub trait WriteOps: ReadOps {
     /// Replaces a file as a whole, or creates it and the folders above it. Whoever reads it

@@ -24,7 +24,7 @@ use crate::args::{self, Field};
 use crate::call::{answer, parse, with_notices};
 use crate::failure::file_failure;
 use crate::image::{self, ImageKind};
-use crate::ops::{FileError, Kind, OpenFile, ReadOps};
+use crate::ops::{FileError, OpenFile, ReadOps, open_regular};
 use crate::order::{Access, Ticket};
 use crate::path::Resolved;
 use crate::shared::{OnAbort, Shared};
@@ -284,12 +284,7 @@ impl Call {
     }
 
     fn open(&self, path: &Path) -> Result<OpenFile, ToolError> {
-        let opened = self.ops.stat(path).and_then(|stat| match stat.kind {
-            // Opening a device may already do something.
-            Kind::Other => Err(FileError::NotRegular),
-            _ => self.ops.open(path),
-        });
-        match opened {
+        match open_regular(&*self.ops, path) {
             Ok(file) => {
                 let identity = self.ops.identity(path);
                 self.shared.seen.note(identity.path, file.stat.stamp);

@@ -1,5 +1,6 @@
 //! What the tools of one set have in common.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use pi_core::{CancellationToken, ToolContext, ToolError};
@@ -104,6 +105,19 @@ impl Shared {
         };
         drop(guard);
         result
+    }
+
+    /// Makes sure that a path without links may be changed; `shown` is what the model called it.
+    ///
+    /// # Errors
+    /// If it is protected.
+    pub(crate) fn check_protected(&self, shown: &str, real: &Path) -> Result<(), ToolError> {
+        if self.protected.covers(real) {
+            return Err(ToolError::new(format!(
+                "{shown} is protected and cannot be changed."
+            )));
+        }
+        Ok(())
     }
 
     /// Waits until one more image may be decoded. For blocking work only.

@@ -193,11 +193,7 @@ impl Call {
             )));
         }
         let real = self.ops.identity(&self.path).path;
-        if self.shared.protected.covers(&real) {
-            return Err(ToolError::new(format!(
-                "{path} is protected and cannot be changed."
-            )));
-        }
+        self.shared.check_protected(path, &real)?;
         let old = self.old()?;
         self.check_overwrite(&real, old.as_ref())?;
         let diff = old.as_ref().and_then(|old| self.diff(old));

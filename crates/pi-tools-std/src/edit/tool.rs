@@ -19,7 +19,7 @@ use crate::args::{self, Field};
 use crate::call::{answer, parse};
 use crate::diff::Diff;
 use crate::failure::{change_failure, file_failure};
-use crate::ops::{FileError, Kind, OpenFile, Replace, Stamp, Sync, WriteOps};
+use crate::ops::{FileError, OpenFile, Replace, Stamp, Sync, WriteOps, open_regular};
 use crate::order::Access;
 use crate::read::{Encoding, binary_failure, text_encoding};
 use crate::shared::{OnAbort, Shared};
@@ -243,11 +243,7 @@ impl Call {
         let shown = &self.args.path;
         let resolved = self.shared.base.existing(&*self.ops, shown)?;
         let real = self.ops.identity(&resolved.path).path;
-        if self.shared.protected.covers(&real) {
-            return Err(ToolError::new(format!(
-                "{shown} is protected and cannot be changed."
-            )));
-        }
+        self.shared.check_protected(shown, &real)?;
         for attempt in 1.. {
             let planned = self.plan(&resolved.path, abort)?;
             // Made before the file is replaced, so that nothing can fail after it.
@@ -322,12 +318,7 @@ impl Call {
 
     fn open(&self, path: &Path) -> Result<OpenFile, ToolError> {
         let shown = &self.args.path;
-        let opened = self.ops.stat(path).and_then(|stat| match stat.kind {
-            // Opening a device may already do something.
-            Kind::Other => Err(FileError::NotRegular),
-            _ => self.ops.open(path),
-        });
-        opened.map_err(|error| match error {
+        open_regular(&*self.ops, path).map_err(|error| match error {
             FileError::NotFound => ToolError::new(format!(
                 "Could not edit file: {shown}. File not found. Use write to create it."
             )),

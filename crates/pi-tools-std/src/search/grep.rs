@@ -209,6 +209,9 @@ impl Call {
                 self.search_folder(&path, filter, &search, &mut gathered)
                     .map_err(|error| folder_failure(shown, &error))?;
             }
+            Ok(stat) if stat.kind == Kind::Other => {
+                return Err(file_failure(shown, &FileError::NotRegular));
+            }
             Ok(_) => search_file(&path, &search, &mut gathered)
                 .map_err(|error| file_failure(shown, &error))?,
             Err(error) => return Err(folder_failure(shown, &error)),
