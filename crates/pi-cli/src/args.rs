@@ -97,7 +97,7 @@ pub(crate) struct Args {
     #[arg(short, long)]
     pub(crate) print: bool,
 
-    /// The folder to work in; the tools see nothing outside of it
+    /// The folder to work in; the tools for files see nothing outside of it
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
 

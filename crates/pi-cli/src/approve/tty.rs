@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::sync::Arc;
 
 use pi_core::BoxFuture;
 
@@ -20,12 +21,17 @@ impl Asker for OnTerminal {
             if !stderr.is_terminal() {
                 return Answer::Nobody;
             }
+            let Ok(terminal) = File::open(TERMINAL).map(Arc::new) else {
+                return Answer::Nobody;
+            };
             say(&question.lines(Colours::of(&stderr)));
             loop {
+                forget_typed(&terminal);
                 let open = OpenLine::begin(&question.choice());
                 // Nothing else can be done with a thread that waits for a terminal than to leave it
                 // behind.
-                let line = tokio::task::spawn_blocking(read_line).await;
+                let terminal = Arc::clone(&terminal);
+                let line = tokio::task::spawn_blocking(move || read_line(&terminal)).await;
                 let Ok(Ok(line)) = line else {
                     return Answer::Nobody;
                 };
@@ -63,10 +69,8 @@ impl Drop for OpenLine {
     }
 }
 
-/// Reads what is typed from now on, to the end of the line.
-fn read_line() -> io::Result<String> {
-    let terminal = File::open(TERMINAL)?;
-    forget_typed(&terminal);
+/// Reads a line, which a terminal gives as a whole.
+fn read_line(terminal: &File) -> io::Result<String> {
     let mut line = Vec::new();
     BufReader::new(terminal).read_until(b'\n', &mut line)?;
     Ok(String::from_utf8_lossy(&line).into_owned())

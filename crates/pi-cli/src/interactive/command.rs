@@ -30,7 +30,8 @@ pub(crate) const HELP: &str = "\
 /help              show this
 //...              say something that begins with a slash
 
-What you type while the model works is queued: it reads it before its next step.";
+What you type while the model works is queued: it reads it before its next step. When you are asked \
+about a call, the next line is your answer.";
 
 /// Reads a line.
 pub(crate) fn parse(line: &str) -> Command<'_> {

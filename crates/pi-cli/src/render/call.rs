@@ -45,7 +45,8 @@ pub(super) fn ended(
         let folded = output(&text, is_known);
         let mut rest = folded.iter();
         head(rest.next().map_or("(no text)", String::as_str));
-        lines.extend(rest.map(|line| colours.dim(&format!("  {line}")).into_owned()));
+        let indented = rest.map(|line| format!("  {line}"));
+        lines.extend(indented.map(|line| colours.dim(line.trim_end()).into_owned()));
     } else {
         head(&summary(&text));
     }

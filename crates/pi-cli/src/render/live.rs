@@ -11,7 +11,7 @@ use crate::terminal::{compact, cut, fold};
 const SOON: Duration = Duration::from_millis(500);
 
 /// The least time between new lines.
-const PAUSE: Duration = Duration::from_millis(250);
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The most lines at once.
 const AT_ONCE: (usize, usize) = (0, 3);

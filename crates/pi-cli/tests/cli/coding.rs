@@ -117,7 +117,7 @@ fn a_failed_command_is_told() {
     assert_eq!(run.status, Some(0), "{run:?}");
     assert!(
         run.stderr
-            .contains("← bash: ab\n  \n  Command exited with code 3\n"),
+            .contains("← bash: ab\n\n  Command exited with code 3\n"),
         "{run:?}"
     );
     assert!(!run.stderr.contains('\x1b'), "{run:?}");

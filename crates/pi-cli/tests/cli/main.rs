@@ -6,6 +6,8 @@ mod demo;
 mod images;
 mod live;
 mod models;
+#[cfg(target_os = "linux")]
+mod questions;
 mod runs;
 mod server;
 mod sessions;

@@ -112,7 +112,7 @@ fn a_signal_ends_a_command_in_its_middle() {
     let dir = folder();
     let child = pi(dir.path())
         .args(CODING)
-        .arg("run `echo $$ > new; mv new id; echo begun; exec sleep 600`")
+        .arg("run `echo begun; echo $$ > new; mv new id; exec sleep 600`")
         .spawn()
         .unwrap();
     let process = process_in(&dir.path().join("id"));

@@ -36,14 +36,14 @@ fn lines_are_shown_when_they_are_whole_and_not_too_often() {
         (100, "early\n", Shown::Nothing),
         (500, "early\nhal", lines(&["early"])),
         (600, "early\nhalf\n", Shown::Nothing),
-        (800, "early\nhalf\nthe", lines(&["half"])),
-        (1_100, "early\nhalf\nthe", Shown::Nothing),
+        (1_500, "early\nhalf\nthe", lines(&["half"])),
+        (2_600, "early\nhalf\nthe", Shown::Nothing),
         (
-            1_400,
+            2_700,
             "early\nhalf\n1\n2\n3\n4\n5\n",
             lines(&["… 2 lines", "3", "4", "5"]),
         ),
-        (1_700, "rolled\non\n", lines(&["rolled", "on"])),
+        (3_700, "rolled\non\n", lines(&["rolled", "on"])),
     ] {
         let now = begin + Duration::from_millis(at);
         let shown = progress.update(&call(), &ToolOutput::text(snapshot), now);
