@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 async fn start(args: &Args, inputs: Inputs, prompt: Option<String>) -> anyhow::Result<Exit> {
-    let interrupted = signals::interruption()?;
+    let interrupted = signals::interruption(inputs.tools.killer())?;
     let backend = tokio::select! {
         biased;
         () = interrupted.cancelled() => return Ok(aborted()),

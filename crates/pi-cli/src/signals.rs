@@ -6,11 +6,14 @@ use pi_core::CancellationToken;
 
 use crate::exit::ABORTED;
 
-/// Returns a token that the first signal cancels. The second one ends the process.
+/// Returns a token that the first signal cancels. The second one ends the process, after
+/// `before_exit`.
 ///
 /// It must be called inside a runtime with more than one thread, so that the second signal is heard
 /// even while a write to standard output blocks.
-pub(crate) fn interruption() -> anyhow::Result<CancellationToken> {
+pub(crate) fn interruption(
+    before_exit: impl Fn() + Send + 'static,
+) -> anyhow::Result<CancellationToken> {
     let token = CancellationToken::new();
     let mut signals = Signals::new()?;
     let interrupted = token.clone();
@@ -18,6 +21,7 @@ pub(crate) fn interruption() -> anyhow::Result<CancellationToken> {
         signals.next().await;
         interrupted.cancel();
         signals.next().await;
+        before_exit();
         process::exit(i32::from(ABORTED));
     });
     Ok(token)

@@ -1,6 +1,7 @@
 //! The tools that a model is offered.
 
 use std::path::Path;
+use std::sync::{Arc, Weak};
 
 use pi_tools_std::{BashConfig, SetupError, ToolSet, Workspace};
 
@@ -10,7 +11,7 @@ use crate::exit::usage;
 /// The tools, and the folder that they work in.
 pub(crate) struct Toolbox {
     workspace: Workspace,
-    set: Option<ToolSet>,
+    set: Option<Arc<ToolSet>>,
 }
 
 impl Toolbox {
@@ -39,18 +40,28 @@ impl Toolbox {
         let set = builder.map(|builder| builder.build().map_err(refused));
         Ok(Self {
             workspace,
-            set: set.transpose()?,
+            set: set.transpose()?.map(Arc::new),
         })
     }
 
     /// Returns the tools; none if the command line wants none.
     pub(crate) fn tools(&self) -> Vec<pi_core::AgentTool> {
-        self.set.as_ref().map(ToolSet::tools).unwrap_or_default()
+        self.set.as_ref().map(|set| set.tools()).unwrap_or_default()
     }
 
     /// Returns the folder in which the tools work.
     pub(crate) fn folder(&self) -> &Path {
         self.workspace.folder()
+    }
+
+    /// Returns what ends all commands by force, without waiting.
+    pub(crate) fn killer(&self) -> impl Fn() + Send + 'static {
+        let set = self.set.as_ref().map(Arc::downgrade);
+        move || {
+            if let Some(set) = set.as_ref().and_then(Weak::upgrade) {
+                set.kill();
+            }
+        }
     }
 
     /// Ends what commands left running.

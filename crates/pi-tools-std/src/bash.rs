@@ -1,7 +1,6 @@
 //! The tool `bash`.
 
 mod accumulate;
-mod background;
 mod clean;
 mod config;
 mod environment;
@@ -12,6 +11,7 @@ mod memory;
 mod notices;
 mod ops;
 mod policy;
+mod processes;
 mod protected;
 mod run;
 #[cfg(unix)]
@@ -33,15 +33,15 @@ use serde_json::{Map, Value, json};
 
 #[cfg(feature = "__fuzz")]
 pub use self::accumulate::accumulated;
-use self::background::Background;
 pub use self::config::{BashConfig, LeftBehind};
 pub use self::environment::{Environment, Inherit};
 #[cfg(feature = "memory")]
 pub use self::memory::{MemoryShell, Scripted};
-pub use self::ops::{BashOps, OutputSink, ShellCommand, ShellExit, ShellProcess};
+pub use self::ops::{BashOps, Killer, OutputSink, ShellCommand, ShellExit, ShellProcess};
 pub use self::policy::{CommandPolicy, CommandRequest, Decision};
 #[cfg(feature = "policy")]
 pub use self::policy::{PolicyError, PrefixPolicy, PrefixRule};
+use self::processes::Processes;
 pub use self::run::BashDetails;
 #[cfg(all(feature = "sandbox", target_os = "linux"))]
 pub use self::sandbox::{Backend, ReadAccess, SandboxPolicy};
@@ -73,7 +73,7 @@ struct Inner {
     ops: Arc<dyn BashOps>,
     folder: PathBuf,
     spill: SpillFolder,
-    background: Background,
+    processes: Processes,
     protected: protected::Protected,
     /// What is said when a sandbox may be the reason for a failure.
     sandbox: SandboxNote,
@@ -106,7 +106,7 @@ impl Bash {
             config,
             folder,
             spill,
-            background: Background::default(),
+            processes: Processes::default(),
             protected,
         })))
     }
@@ -116,13 +116,13 @@ impl Bash {
     /// # Cancel safety
     /// What is not ended yet goes on.
     pub(crate) async fn shutdown(&self) {
-        self.0.background.shutdown(self.0.config.kill_grace).await;
+        self.0.processes.shutdown(self.0.config.kill_grace).await;
         self.0.spill.remove();
     }
 
-    /// Ends every command that was left running, by force and without waiting.
+    /// Ends every command, by force and without waiting.
     pub(crate) fn kill(&self) {
-        self.0.background.kill();
+        self.0.processes.kill();
     }
 }
 

@@ -79,7 +79,7 @@ mod write;
 pub use self::bash::{Backend, ReadAccess, SandboxPolicy};
 pub use self::bash::{
     BashConfig, BashDetails, BashOps, CommandPolicy, CommandRequest, Decision, Environment,
-    Inherit, LeftBehind, OutputSink, ShellCommand, ShellExit, ShellProcess,
+    Inherit, Killer, LeftBehind, OutputSink, ShellCommand, ShellExit, ShellProcess,
 };
 #[cfg(feature = "memory")]
 pub use self::bash::{MemoryShell, Scripted};

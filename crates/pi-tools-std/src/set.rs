@@ -20,8 +20,8 @@ use crate::write::{Write, WriteConfig};
 /// The tools of an agent. They share the order of calls, the limits, and what is known about files
 /// that were read; two sets share nothing, unless they work in clones of one [`Workspace`].
 ///
-/// Dropping it ends, by force, what its commands left running; [`shutdown`](Self::shutdown) does so
-/// kindly. Tools that were taken out of it go on working.
+/// Dropping it ends, by force, its commands and what they left running; [`shutdown`](Self::shutdown)
+/// does so kindly. Tools that were taken out of it go on working.
 pub struct ToolSet {
     tools: Vec<AgentTool>,
     bash: Option<Bash>,
@@ -29,9 +29,7 @@ pub struct ToolSet {
 
 impl Drop for ToolSet {
     fn drop(&mut self) {
-        if let Some(bash) = &self.bash {
-            bash.kill();
-        }
+        self.kill();
     }
 }
 
@@ -66,6 +64,14 @@ impl ToolSet {
     pub async fn shutdown(&self) {
         if let Some(bash) = &self.bash {
             bash.shutdown().await;
+        }
+    }
+
+    /// Ends every command at once, by force and without waiting: those that run, and what others
+    /// left running. For an application that must end now.
+    pub fn kill(&self) {
+        if let Some(bash) = &self.bash {
+            bash.kill();
         }
     }
 

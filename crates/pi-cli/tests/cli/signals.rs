@@ -96,12 +96,16 @@ fn process_in(file: &std::path::Path) -> String {
 
 /// Returns true if a process runs; one that has ended may still wait for its parent to notice.
 fn is_alive(process: &str) -> bool {
-    let mut ps = Command::new("ps");
-    let output = ps
-        .args(["-o", "stat=", "-p", process])
-        .output()
-        .expect("run ps");
-    let state = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let state = match std::fs::read_to_string(format!("/proc/{process}/stat")) {
+        Ok(stat) => stat.rsplit(") ").next().unwrap_or_default().to_owned(),
+        Err(_) if cfg!(target_os = "linux") => return false,
+        Err(_) => {
+            let mut ps = Command::new("ps");
+            let output = ps.args(["-o", "stat=", "-p", process]).output();
+            String::from_utf8_lossy(&output.expect("run ps").stdout).into_owned()
+        }
+    };
+    let state = state.trim();
     !state.is_empty() && !state.starts_with('Z')
 }
 
@@ -123,6 +127,28 @@ fn a_signal_ends_a_command_in_its_middle() {
     assert!(run.stderr.contains("Command aborted"), "{run:?}");
     assert!(run.stderr.ends_with("aborted\n"), "{run:?}");
     assert!(!is_alive(&process), "{run:?}");
+}
+
+#[test]
+fn a_second_signal_ends_a_command_by_force() {
+    let dir = folder();
+    let mut child = pi(dir.path())
+        .args(CODING)
+        .arg("run `trap '' TERM; echo $$ > new; mv new id; while :; do sleep 0.1; done`")
+        .spawn()
+        .unwrap();
+    let process = process_in(&dir.path().join("id"));
+    send("-INT", &child);
+    while child.try_wait().unwrap().is_none() {
+        send("-INT", &child);
+        std::thread::yield_now();
+    }
+    let run = wait(child);
+    assert_eq!(run.status, Some(130), "{run:?}");
+    // It was sent a signal that nothing can ignore, and may still be on its way out.
+    while is_alive(&process) {
+        std::thread::yield_now();
+    }
 }
 
 #[test]

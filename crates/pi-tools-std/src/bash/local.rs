@@ -13,7 +13,7 @@ use process_wrap::std::{CommandWrap, ProcessSession};
 use rustix::process::Pid;
 use tokio::sync::{oneshot, watch};
 
-use super::ops::{BashOps, OutputSink, ShellCommand, ShellExit, ShellProcess};
+use super::ops::{BashOps, Killer, OutputSink, ShellCommand, ShellExit, ShellProcess};
 use super::sandbox::Sandbox;
 
 /// Bytes that are read of a pipe at once.
@@ -159,8 +159,9 @@ impl ShellProcess for LocalProcess {
         })
     }
 
-    fn kill(&self) {
-        process::kill(self.pid, &self.mark);
+    fn killer(&self) -> Killer {
+        let (pid, mark) = (self.pid, self.mark.clone());
+        Arc::new(move || process::kill(pid, &mark))
     }
 
     fn is_running(&self) -> bool {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pi_core::BoxFuture;
 
-use super::ops::{BashOps, OutputSink, ShellCommand, ShellExit, ShellProcess};
+use super::ops::{BashOps, Killer, OutputSink, ShellCommand, ShellExit, ShellProcess};
 
 /// What a scripted command writes and how it ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -84,7 +84,9 @@ impl ShellProcess for Ended {
         Box::pin(std::future::ready(Vec::new()))
     }
 
-    fn kill(&self) {}
+    fn killer(&self) -> Killer {
+        Arc::new(|| ())
+    }
 
     fn is_running(&self) -> bool {
         false

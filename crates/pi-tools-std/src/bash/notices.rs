@@ -7,8 +7,8 @@ use pi_core::{ToolError, ToolOutput};
 
 use super::SandboxNote;
 use super::accumulate::Snapshot;
-use super::background::MAX_GROUPS;
 use super::ops::ShellExit;
+use super::processes::MAX_GROUPS;
 use super::run::{BashDetails, End};
 use crate::size;
 use crate::truncate::TruncatedBy;

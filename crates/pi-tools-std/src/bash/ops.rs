@@ -57,8 +57,9 @@ pub trait ShellProcess: Send + Sync {
     /// What was sent so far stays sent.
     fn stop(&mut self, grace: Duration) -> BoxFuture<'_, Vec<u32>>;
 
-    /// Ends everything by force, at once and without waiting. It must not block.
-    fn kill(&self);
+    /// Returns what ends everything by force, at once and without waiting. It must not block, and it
+    /// may be called when all has ended.
+    fn killer(&self) -> Killer;
 
     /// Returns true if anything that the command started still runs. It must not take long.
     fn is_running(&self) -> bool;
@@ -67,6 +68,9 @@ pub trait ShellProcess: Send + Sync {
     /// group.
     fn group(&self) -> Option<u32>;
 }
+
+/// Ends a command and everything that it started, by force.
+pub type Killer = Arc<dyn Fn() + Send + Sync>;
 
 /// How a shell ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,6 +13,7 @@ use super::config::LeftBehind;
 use super::notices::Report;
 use super::ops::{Output, ShellCommand, ShellExit, ShellProcess};
 use super::policy::{CommandRequest, Decision};
+use super::processes::Noted;
 use super::spill::Spill;
 use super::{Args, Bash, Inner, Timeout};
 use crate::limits::Limits;
@@ -199,6 +200,7 @@ impl Inner {
             ToolError::new(format!("Cannot start the command: {error}"))
         })?;
         Ok(Running {
+            noted: self.processes.note(process.killer()),
             process: Some(process),
             ticket: Some(ticket),
             output,
@@ -209,6 +211,7 @@ impl Inner {
 
 /// A command that runs. Dropping it ends the command by force.
 struct Running {
+    noted: Noted,
     process: Option<Box<dyn ShellProcess>>,
     /// Kept until nothing runs any more that the call has not left behind on purpose.
     ticket: Option<Ticket>,
@@ -221,7 +224,7 @@ impl Drop for Running {
         let Some(mut process) = self.process.take() else {
             return;
         };
-        process.kill();
+        self.noted.kill();
         let ticket = self.ticket.take();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
@@ -299,7 +302,7 @@ impl Running {
                 End::Exited(_) if inner.config.left_behind == LeftBehind::Keep => {
                     report.group = process.group();
                     self.output.lock().accumulator.keep();
-                    if let Err(mut process) = inner.background.keep(process) {
+                    if let Err(mut process) = inner.processes.keep(process) {
                         report.too_many_groups = true;
                         report.left = process.stop(inner.config.kill_grace).await;
                     } else {

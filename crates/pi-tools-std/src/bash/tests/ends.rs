@@ -169,6 +169,22 @@ async fn a_dropped_set_ends_what_was_left_running() {
     eventually("nothing is left", || running(&mark) == 0).await;
 }
 
+#[tokio::test]
+async fn a_set_can_end_everything_at_once() {
+    let (config, mark) = marked("at-once");
+    let place = with(config, |set| set);
+    place.bash("sleep 60 & echo started").await;
+    let call = place.bash("touch begun; sleep 60");
+    let begun = place.root().join("begun");
+    let killing = async {
+        eventually("it begins", || begun.exists()).await;
+        place.set.kill();
+    };
+    let (answered, ()) = futures_util::future::join(call, killing).await;
+    assert!(answered.text.contains("SIGKILL"), "{}", answered.text);
+    assert_eq!(running(&mark), 0);
+}
+
 struct OnlyEcho;
 
 impl CommandPolicy for OnlyEcho {

@@ -1,0 +1,96 @@
+//! What runs: commands whose calls have not ended, and what others left behind.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use super::ops::{Killer, ShellProcess};
+
+/// The most commands that may leave something running.
+pub(super) const MAX_GROUPS: usize = 16;
+
+/// What the commands of a set have running. Cloning shares it.
+#[derive(Clone, Default)]
+pub(super) struct Processes(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    next: u64,
+    /// Of the calls that have not ended.
+    running: HashMap<u64, Killer>,
+    left_behind: Vec<Box<dyn ShellProcess>>,
+}
+
+impl Processes {
+    /// Takes note of a command for as long as the note lives.
+    pub(super) fn note(&self, killer: Killer) -> Noted {
+        let mut state = self.lock();
+        let id = state.next;
+        state.next += 1;
+        state.running.insert(id, Arc::clone(&killer));
+        Noted {
+            processes: self.clone(),
+            id,
+            killer,
+        }
+    }
+
+    /// Keeps what a command left behind; gives it back if there is too much.
+    pub(super) fn keep(&self, left: Box<dyn ShellProcess>) -> Result<(), Box<dyn ShellProcess>> {
+        let mut state = self.lock();
+        if state.left_behind.len() >= MAX_GROUPS {
+            state.left_behind.retain(|left| left.is_running());
+        }
+        if state.left_behind.len() >= MAX_GROUPS {
+            return Err(left);
+        }
+        state.left_behind.push(left);
+        Ok(())
+    }
+
+    /// Ends what was left behind, kindly first.
+    pub(super) async fn shutdown(&self, grace: Duration) {
+        let mut left = std::mem::take(&mut self.lock().left_behind);
+        let stopping = left.iter_mut().map(|process| process.stop(grace));
+        join_all(stopping).await;
+    }
+
+    /// Ends everything by force, without waiting.
+    pub(super) fn kill(&self) {
+        let killers: Vec<Killer> = {
+            let mut state = self.lock();
+            let left: Vec<_> = state.left_behind.drain(..).collect();
+            let left = left.iter().map(|process| process.killer());
+            state.running.values().cloned().chain(left).collect()
+        };
+        for kill in killers {
+            kill();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The note that a command runs.
+pub(super) struct Noted {
+    processes: Processes,
+    id: u64,
+    killer: Killer,
+}
+
+impl Noted {
+    /// Ends the command by force, without waiting.
+    pub(super) fn kill(&self) {
+        (self.killer)();
+    }
+}
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        self.processes.lock().running.remove(&self.id);
+    }
+}
