@@ -43,7 +43,7 @@ impl Field {
         }
     }
 
-    /// Any number.
+    /// A number of seconds.
     pub(crate) const fn number(name: &'static str) -> Self {
         Self {
             form: Form::Number,
@@ -78,7 +78,7 @@ pub(crate) fn prepare(
 ) -> Result<Map<String, Value>, ToolError> {
     for field in fields {
         for alias in field.aliases {
-            if !arguments.contains_key(field.name)
+            if arguments.get(field.name).is_none_or(Value::is_null)
                 && let Some(value) = arguments.shift_remove(*alias)
             {
                 arguments.insert(field.name.to_owned(), value);
@@ -116,7 +116,12 @@ fn read_number(value: &mut Value, field: Field) -> Result<(), ToolError> {
         // Whole numbers beyond the range count as its ends, which are past any file.
         let whole = value.as_i64().unwrap_or(number as i64);
         *value = Value::from(whole);
-    } else if value.is_string() && number.is_finite() {
+    } else if !number.is_finite() {
+        return Err(ToolError::new(format!(
+            "Invalid {}: must be a positive number of seconds.",
+            field.name
+        )));
+    } else if value.is_string() {
         *value = Value::from(number);
     }
     Ok(())
@@ -157,6 +162,10 @@ mod tests {
     #[test]
     fn null_is_absent_where_a_field_is_optional() {
         check(
+            json!({ "path": null, "file_path": "a" }),
+            json!({ "path": "a" }),
+        );
+        check(
             json!({ "path": null, "limit": null, "other": null }),
             json!({ "path": null, "other": null }),
         );
@@ -180,7 +189,10 @@ mod tests {
             check(json!({ "limit": limit }), json!({ "limit": expected }));
         }
         check(json!({ "timeout": "0.5" }), json!({ "timeout": 0.5 }));
-        check(json!({ "timeout": "inf" }), json!({ "timeout": "inf" }));
+        check(
+            json!({ "timeout": "inf" }),
+            json!("Invalid timeout: must be a positive number of seconds."),
+        );
     }
 
     #[test]

@@ -180,7 +180,7 @@ impl Call {
                 return Err(aborted());
             }
             // One byte more than fits, besides the newline, and the cut below sees it.
-            if text.len() > limits.output_bytes + 1 {
+            if text.len() > limits.output_bytes.saturating_add(1) {
                 break;
             }
             text += &self.line(&folder, entry);

@@ -96,7 +96,8 @@ pub enum Kind {
     Other,
 }
 
-/// Tells one state of a file from another: two equal stamps mean that nothing has changed.
+/// Tells one state of a file from another. Two equal stamps mean that nothing has changed, but for a
+/// change to the same length within one tick of the clock of the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Stamp {
     /// The device and number of the file, where the system has them.
@@ -233,7 +234,7 @@ pub enum FileError {
     /// The disk is full, or a quota is used up.
     #[error("no space left on device")]
     NoSpace,
-    /// The file system or the root is read-only.
+    /// The file system is read-only.
     #[error("read-only")]
     ReadOnly,
     /// The file is not the one that was expected.
@@ -255,6 +256,8 @@ impl From<io::Error> for FileError {
             io::ErrorKind::IsADirectory => Self::IsFolder,
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace,
             io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
+            // A file that would make the reader wait, as some in /proc do.
+            io::ErrorKind::WouldBlock => Self::NotRegular,
             _ => Self::Io(error),
         }
     }

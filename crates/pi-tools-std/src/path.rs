@@ -70,8 +70,25 @@ impl Base {
         }
     }
 
-    /// Names every file that a path may turn out to mean when its turn comes: the one with the name
-    /// as given, which an earlier call may create, and the one that is there now.
+    /// Finds the path of a file that is written: the name as it is given, unless only the one with
+    /// its `@` is there.
+    ///
+    /// # Errors
+    /// As [`new_file`](Self::new_file).
+    pub(crate) fn written(&self, ops: &dyn ReadOps, raw: &str) -> Result<PathBuf, ToolError> {
+        let given = self.new_file(raw)?;
+        let is_there = |path: &Path| !matches!(ops.stat(path), Err(FileError::NotFound));
+        if raw.starts_with('@') && !is_there(&given) {
+            let with_sign = self.absolute(raw)?;
+            if is_there(&with_sign) {
+                return Ok(with_sign);
+            }
+        }
+        Ok(given)
+    }
+
+    /// Names every file that a path may turn out to mean when its turn comes: earlier calls may
+    /// create any of them, so none is looked for.
     ///
     /// # Errors
     /// As [`new_file`](Self::new_file).
@@ -81,12 +98,12 @@ impl Base {
         raw: &str,
     ) -> Result<Vec<Identity>, ToolError> {
         let given = self.new_file(raw)?;
-        let now = self.existing(ops, raw)?.path;
-        let mut identities = vec![ops.identity(&given)];
-        if now != given {
-            identities.push(ops.identity(&now));
+        let mut paths = Self::other_spellings(&given);
+        if raw.starts_with('@') {
+            paths.push(self.absolute(raw)?);
         }
-        Ok(identities)
+        paths.push(given);
+        Ok(paths.iter().map(|path| ops.identity(path)).collect())
     }
 
     /// Lists how else the name of a file may be written on disk, the likeliest first.

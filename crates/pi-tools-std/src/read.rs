@@ -264,7 +264,7 @@ impl Call {
                 Bounded::new(file, bytes.len())
                     .read_to_end(&mut bytes)
                     .map_err(|error| self.failure(error, abort))?;
-                let _permit = self.shared.image_permit();
+                let _permit = self.shared.image_permit(abort)?;
                 image::prepare(&bytes, kind, limits, !self.config.keep_image_size, abort)?
             }
         };
@@ -307,12 +307,7 @@ impl Call {
         if abort.is_cancelled() {
             return aborted();
         }
-        let error = match error.kind() {
-            // A file that would make the reader wait, as some in /proc do.
-            io::ErrorKind::WouldBlock => FileError::NotRegular,
-            _ => error.into(),
-        };
-        file_failure(&self.args.path, &error)
+        file_failure(&self.args.path, &error.into())
     }
 
     /// Puts the notices behind the text.
@@ -340,12 +335,7 @@ impl Call {
             line_ending: found.line_ending,
             resolved_path: resolved.is_variant.then(|| resolved.path.clone()),
         };
-        let text = if found.stopped.is_some() && found.text.ends_with('\n') {
-            found.text[..found.text.len() - 1].to_owned()
-        } else {
-            found.text
-        };
-        answer(with_notices(text, &notices), "(empty file)", details)
+        answer(with_notices(found.text, &notices), "(empty file)", details)
     }
 
     fn cut_notice(&self, found: &Answer) -> Option<String> {

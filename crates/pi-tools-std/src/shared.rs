@@ -121,9 +121,21 @@ impl Shared {
     }
 
     /// Waits until one more image may be decoded. For blocking work only.
-    pub(crate) fn image_permit(&self) -> Option<SemaphorePermit<'_>> {
-        let runtime = tokio::runtime::Handle::current();
-        runtime.block_on(self.images.acquire()).ok()
+    ///
+    /// # Errors
+    /// If the run is aborted first.
+    pub(crate) fn image_permit(
+        &self,
+        abort: &CancellationToken,
+    ) -> Result<SemaphorePermit<'_>, ToolError> {
+        let waiting = async {
+            tokio::select! {
+                biased;
+                () = abort.cancelled() => Err(aborted()),
+                permit = self.images.acquire() => permit.map_err(|_| aborted()),
+            }
+        };
+        tokio::runtime::Handle::current().block_on(waiting)
     }
 }
 

@@ -4,7 +4,7 @@
 mod tests;
 
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use pi_core::{
@@ -152,16 +152,14 @@ impl DynTool for Write {
         cx: ToolContext,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         let begun = parse::<Args>(call).and_then(|args| {
-            let path = self.shared.base.new_file(&args.path)?;
-            let file = self.ops.identity(&path);
+            let files = self.shared.base.identities(&*self.ops, &args.path)?;
             let call = Call {
                 shared: Arc::clone(&self.shared),
                 ops: Arc::clone(&self.ops),
                 config: self.config.clone(),
-                path,
                 args,
             };
-            Ok((call, self.shared.ticket(Access::Mutate(vec![file]))))
+            Ok((call, self.shared.ticket(Access::Mutate(files))))
         });
         Box::pin(async move {
             let (call, ticket) = begun?;
@@ -177,7 +175,6 @@ struct Call {
     shared: Arc<Shared>,
     ops: Arc<dyn WriteOps>,
     config: WriteConfig,
-    path: PathBuf,
     args: Args,
 }
 
@@ -192,20 +189,27 @@ impl Call {
                 size::shown(limit)
             )));
         }
-        let real = self.ops.identity(&self.path).path;
+        let target = self.shared.base.written(&*self.ops, path)?;
+        let real = self.ops.identity(&target).path;
         self.shared.check_protected(path, &real)?;
-        let old = self.old()?;
+        let old = self.old(&target)?;
         self.check_overwrite(&real, old.as_ref())?;
-        let diff = old.as_ref().and_then(|old| self.diff(old));
+        let diff = old.as_ref().and_then(|old| self.diff(&target, old));
         let how = Replace {
-            expected: None,
+            expected: old
+                .as_ref()
+                .filter(|_| self.config.overwrite != Overwrite::Allow)
+                .map(|old| old.stamp),
             sync: self.config.sync,
             abort: Some(abort),
         };
         let replaced = self
             .ops
-            .replace(&self.path, content.as_bytes(), &how)
-            .map_err(|error| change_failure(path, &self.named(error)))?;
+            .replace(&target, content.as_bytes(), &how)
+            .map_err(|error| match error {
+                FileError::Changed => self.stale(),
+                error => change_failure(path, &self.named(error)),
+            })?;
         self.shared.seen.note(real, replaced.stamp);
         let details = WriteDetails {
             created: replaced.created,
@@ -218,9 +222,9 @@ impl Call {
         answer(text, "", details)
     }
 
-    fn old(&self) -> Result<Option<Stat>, ToolError> {
+    fn old(&self, target: &Path) -> Result<Option<Stat>, ToolError> {
         let refused = |error| Err(change_failure(&self.args.path, &self.named(error)));
-        match self.ops.stat(&self.path) {
+        match self.ops.stat(target) {
             Ok(stat) => match stat.kind {
                 Kind::File => Ok(Some(stat)),
                 Kind::Folder => refused(FileError::IsFolder),
@@ -244,15 +248,13 @@ impl Call {
         }
     }
 
-    fn check_overwrite(&self, real: &std::path::Path, old: Option<&Stat>) -> Result<(), ToolError> {
+    fn check_overwrite(&self, real: &Path, old: Option<&Stat>) -> Result<(), ToolError> {
         let path = &self.args.path;
         let Some(old) = old else { return Ok(()) };
         match (self.config.overwrite, self.shared.seen.stamp(real)) {
             (Overwrite::Allow, _) | (Overwrite::Stale, None) => Ok(()),
             (Overwrite::Stale | Overwrite::Strict, Some(seen)) if seen != old.stamp => {
-                Err(ToolError::new(format!(
-                    "{path} changed on disk after you read it. Read it again before overwriting."
-                )))
+                Err(self.stale())
             }
             (Overwrite::Stale | Overwrite::Strict, Some(_)) => Ok(()),
             (Overwrite::Strict, None) => Err(ToolError::new(format!(
@@ -261,13 +263,20 @@ impl Call {
         }
     }
 
+    fn stale(&self) -> ToolError {
+        let path = &self.args.path;
+        ToolError::new(format!(
+            "{path} changed on disk after you read it. Read it again before overwriting."
+        ))
+    }
+
     /// Compares with the old file, if that is a text of moderate size.
-    fn diff(&self, old: &Stat) -> Option<String> {
-        if old.len.max(self.args.content.len() as u64) > MAX_DIFF_BYTES {
+    fn diff(&self, target: &Path, old: &Stat) -> Option<String> {
+        if old.len > MAX_DIFF_BYTES {
             return None;
         }
         let mut before = Vec::new();
-        let file = self.ops.open(&self.path).ok()?;
+        let file = self.ops.open(target).ok()?;
         file.content
             .take(MAX_DIFF_BYTES)
             .read_to_end(&mut before)

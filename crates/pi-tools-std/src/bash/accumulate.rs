@@ -229,10 +229,10 @@ impl Lines for Tail {
 /// Adds bytes and keeps at least the last `max` and at most about twice as many.
 fn push_bounded(kept: &mut Vec<u8>, bytes: &[u8], max: usize) {
     // A few more, so that a character that is cut at the front is outside of what is shown.
-    let max = max + 8;
+    let max = max.saturating_add(8);
     let skip = bytes.len().saturating_sub(max);
     let bytes = bytes.get(skip..).unwrap_or_default();
-    if skip > 0 || kept.len() + bytes.len() > 2 * max {
+    if skip > 0 || kept.len() + bytes.len() > max.saturating_mul(2) {
         let rest = max.saturating_sub(bytes.len()).min(kept.len());
         kept.drain(..kept.len() - rest);
     }

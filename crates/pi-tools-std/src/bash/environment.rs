@@ -69,10 +69,7 @@ impl Environment {
     }
 
     fn passes(&self, name: &OsStr) -> bool {
-        let Some(name) = name.to_str() else {
-            // A name that is no text has none of the words, but nothing that needs it either.
-            return self.inherit == Inherit::All;
-        };
+        let name = &*name.to_string_lossy();
         if self.allow.iter().any(|allowed| allowed == name) {
             return true;
         }
@@ -113,11 +110,12 @@ const CORE: [&str; 11] = [
 const SECRET: [&str; 6] = ["KEY", "SECRET", "TOKEN", "PASSWORD", "PASSWD", "CREDENTIAL"];
 
 /// Names that lead providers to credentials, and names that make programs load code.
-const DROPPED: [&str; 7] = [
+const DROPPED: [&str; 8] = [
     "AWS_CONFIG_FILE",
     "AWS_PROFILE",
     "AWS_ROLE_ARN",
     "BASH_ENV",
+    "CLOUDSDK_CONFIG",
     "ENV",
     "LD_PRELOAD",
     "PROMPT_COMMAND",

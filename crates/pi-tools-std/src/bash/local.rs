@@ -13,6 +13,7 @@ use process_wrap::std::{CommandWrap, ProcessSession};
 use rustix::process::Pid;
 use tokio::sync::{oneshot, watch};
 
+use self::process::Target;
 use super::ops::{BashOps, Killer, OutputSink, ShellCommand, ShellExit, ShellProcess};
 use super::sandbox::Sandbox;
 
@@ -63,31 +64,31 @@ impl BashOps for LocalShell {
         Box::pin(async move {
             let mark = process::new_mark();
             let (shell, reader) = self.prepare(&command, &mark)?;
+            // The reader comes first: without it the shell could not be let go.
+            thread::Builder::new()
+                .name("bash-read".to_owned())
+                .spawn(move || pump(reader, &output))?;
             let (started, start) = oneshot::channel();
-            let (exited, exit) = watch::channel(None);
             let sandbox = self.sandbox.clone();
             // Rules of a sandbox hold for one thread and what it starts, so each command has one.
             thread::Builder::new()
                 .name("bash-wait".to_owned())
-                .spawn(move || spawn_and_wait(shell, sandbox.as_deref(), started, &exited))?;
-            let pid = start
+                .spawn(move || spawn_and_wait(shell, mark, sandbox.as_deref(), started))?;
+            let born = start
                 .await
                 .map_err(|_| io::Error::other("the thread of the command broke off"))??;
-            thread::Builder::new()
-                .name("bash-read".to_owned())
-                .spawn(move || pump(reader, &output))?;
-            let process: Box<dyn ShellProcess> = Box::new(LocalProcess { pid, mark, exit });
+            let process: Box<dyn ShellProcess> = Box::new(LocalProcess(born.adopted()?));
             Ok(process)
         })
     }
 }
 
-/// Starts the shell, tells its number, waits for its end and tells that, too.
+/// Starts the shell, hands it over, waits for its end and tells that, too.
 fn spawn_and_wait(
     shell: Command,
+    mark: String,
     sandbox: Option<&Sandbox>,
-    started: oneshot::Sender<io::Result<Pid>>,
-    exited: &watch::Sender<Option<ShellExit>>,
+    started: oneshot::Sender<io::Result<Born>>,
 ) {
     let spawned = sandbox
         .map_or(Ok(()), Sandbox::enter)
@@ -100,12 +101,11 @@ fn spawn_and_wait(
             return;
         }
     };
+    let (exited, exit) = watch::channel(None);
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let pid = pid.ok_or_else(|| io::Error::other("the shell has no process id"));
-    if started.send(pid).is_err() {
-        // The call was dropped while the shell was started.
-        let _ = child.start_kill();
-    }
+    let born = pid.map(|group| Born(Some(Target { group, mark, exit })));
+    // What nobody takes is ended where it is dropped.
+    let _ = started.send(born.ok_or_else(|| io::Error::other("the shell has no process id")));
     // The wrapper would wait for the whole group, which background processes keep alive.
     let exit = match child.inner_mut().wait() {
         Ok(status) => process::exit_of(status),
@@ -115,6 +115,25 @@ fn spawn_and_wait(
         },
     };
     exited.send_replace(Some(exit));
+}
+
+/// A command that has just begun. It is ended if nobody takes it over.
+struct Born(Option<Target>);
+
+impl Born {
+    fn adopted(mut self) -> io::Result<Target> {
+        self.0
+            .take()
+            .ok_or_else(|| io::Error::other("the command was taken over before"))
+    }
+}
+
+impl Drop for Born {
+    fn drop(&mut self) {
+        if let Some(target) = &self.0 {
+            target.kill();
+        }
+    }
 }
 
 /// Hands on what comes out of a pipe until nobody can write into it any more.
@@ -130,16 +149,12 @@ fn pump(mut reader: io::PipeReader, output: &OutputSink) {
     }
 }
 
-struct LocalProcess {
-    pid: Pid,
-    mark: String,
-    exit: watch::Receiver<Option<ShellExit>>,
-}
+struct LocalProcess(Target);
 
 impl ShellProcess for LocalProcess {
     fn wait(&mut self) -> BoxFuture<'_, io::Result<ShellExit>> {
         Box::pin(async move {
-            let exit = self.exit.wait_for(Option::is_some).await;
+            let exit = self.0.exit.wait_for(Option::is_some).await;
             exit.ok()
                 .and_then(|exit| *exit)
                 .ok_or_else(|| io::Error::other("the thread of the command broke off"))
@@ -148,27 +163,27 @@ impl ShellProcess for LocalProcess {
 
     fn stop(&mut self, grace: Duration) -> BoxFuture<'_, Vec<u32>> {
         Box::pin(async move {
-            let ended = process::stop(self.pid, &self.mark, grace);
-            let left = tokio::task::spawn_blocking(ended).await.unwrap_or_default();
+            let target = self.0.clone();
+            let ended = tokio::task::spawn_blocking(move || target.stop(grace));
+            let left = ended.await.unwrap_or_default();
             let reaped = tokio::time::timeout(process::REAP, self.wait()).await;
             match reaped {
-                Ok(_) => left,
-                Err(_) if left.is_empty() => vec![self.pid.as_raw_nonzero().get().unsigned_abs()],
-                Err(_) => left,
+                Err(_) if left.is_empty() => self.group().into_iter().collect(),
+                _ => left,
             }
         })
     }
 
     fn killer(&self) -> Killer {
-        let (pid, mark) = (self.pid, self.mark.clone());
-        Arc::new(move || process::kill(pid, &mark))
+        let target = self.0.clone();
+        Arc::new(move || target.kill())
     }
 
     fn is_running(&self) -> bool {
-        process::is_alive(self.pid, &self.mark)
+        self.0.is_alive()
     }
 
     fn group(&self) -> Option<u32> {
-        u32::try_from(self.pid.as_raw_nonzero().get()).ok()
+        u32::try_from(self.0.group.as_raw_nonzero().get()).ok()
     }
 }

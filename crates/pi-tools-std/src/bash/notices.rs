@@ -112,7 +112,7 @@ impl Report {
         }
         if self.too_many_groups {
             notices.push(format!(
-                "[Background processes were ended: {MAX_GROUPS} commands have left some running.]"
+                "[Background processes were ended: at most {MAX_GROUPS} commands may leave some running.]"
             ));
         } else if self.is_left_running {
             notices.push(self.background_notice());

@@ -21,6 +21,8 @@ struct State {
     /// Of the calls that have not ended.
     running: HashMap<u64, Killer>,
     left_behind: Vec<Box<dyn ShellProcess>>,
+    /// Whether nothing may be left behind any more.
+    is_closed: bool,
 }
 
 impl Processes {
@@ -37,30 +39,39 @@ impl Processes {
         }
     }
 
-    /// Keeps what a command left behind; gives it back if there is too much.
+    /// Keeps what a command left behind; gives it back if there is too much, or after the end.
     pub(super) fn keep(&self, left: Box<dyn ShellProcess>) -> Result<(), Box<dyn ShellProcess>> {
         let mut state = self.lock();
         if state.left_behind.len() >= MAX_GROUPS {
             state.left_behind.retain(|left| left.is_running());
         }
-        if state.left_behind.len() >= MAX_GROUPS {
+        if state.is_closed || state.left_behind.len() >= MAX_GROUPS {
             return Err(left);
         }
         state.left_behind.push(left);
         Ok(())
     }
 
-    /// Ends what was left behind, kindly first.
+    /// Ends everything, what was left behind kindly first. From now on nothing is left behind.
     pub(super) async fn shutdown(&self, grace: Duration) {
-        let mut left = std::mem::take(&mut self.lock().left_behind);
+        let (running, mut left): (Vec<Killer>, _) = {
+            let mut state = self.lock();
+            state.is_closed = true;
+            let running = state.running.values().cloned().collect();
+            (running, std::mem::take(&mut state.left_behind))
+        };
+        for kill in running {
+            kill();
+        }
         let stopping = left.iter_mut().map(|process| process.stop(grace));
         join_all(stopping).await;
     }
 
-    /// Ends everything by force, without waiting.
+    /// Ends everything by force, without waiting. From now on nothing is left behind.
     pub(super) fn kill(&self) {
         let killers: Vec<Killer> = {
             let mut state = self.lock();
+            state.is_closed = true;
             let left: Vec<_> = state.left_behind.drain(..).collect();
             let left = left.iter().map(|process| process.killer());
             state.running.values().cloned().chain(left).collect()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// The most files that are looked at.
@@ -80,11 +80,22 @@ fn look(path: &Path, state: &mut BTreeMap<PathBuf, u64>) {
         fs::read_link(path).ok().hash(&mut hasher);
     } else if metadata.is_file() {
         let mut content = Vec::new();
-        let read =
-            fs::File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut content));
-        if read.is_ok() {
+        if read(path, &mut content).is_ok() {
             content.hash(&mut hasher);
         }
     }
     state.insert(path.to_owned(), hasher.finish());
+}
+
+/// Reads the start of a file, without waiting if it is no regular one any more.
+fn read(path: &Path, content: &mut Vec<u8>) -> io::Result<usize> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    options.open(path)?.take(MAX_BYTES).read_to_end(content)
 }

@@ -100,10 +100,15 @@ pub(super) async fn run(
     };
     let end = running.follow(inner, timeout.after, &cx).await;
     let mut report = running.conclude(inner, end).await;
+    let after = match before {
+        Some(_) => inner.look_at_protected().await,
+        None => None,
+    };
+    // The next command may begin.
+    drop(running);
     report.timeout_limited_to = timeout.limited_to;
     report.sandbox = inner.sandbox.clone();
-    if let Some(before) = before {
-        let after = inner.look_at_protected().await.unwrap_or_default();
+    if let (Some(before), Some(after)) = (before, after) {
         report.protected_changed = before.changed(&after);
     }
     report.output()
@@ -292,30 +297,31 @@ impl Running {
     }
 
     /// Ends or leaves behind what still runs, and reports.
-    async fn conclude(mut self, inner: &Inner, end: End) -> Report {
+    async fn conclude(&mut self, inner: &Inner, end: End) -> Report {
         let mut report = Report::new(end);
+        let grace = inner.config.kill_grace;
         let is_closed = self.output.lock().is_closed;
-        if let Some(mut process) = self.process.take() {
-            let runs_on = !is_closed || runs_on(&*process).await;
-            match end {
-                End::Exited(_) if !runs_on => {}
-                End::Exited(_) if inner.config.left_behind == LeftBehind::Keep => {
-                    report.group = process.group();
-                    self.output.lock().accumulator.keep();
-                    if let Err(mut process) = inner.processes.keep(process) {
-                        report.too_many_groups = true;
-                        report.left = process.stop(inner.config.kill_grace).await;
-                    } else {
-                        report.writes_on = !is_closed;
-                        report.is_left_running = true;
-                    }
-                }
-                _ => {
-                    report.left = process.stop(inner.config.kill_grace).await;
-                    drain(&self.output).await;
-                }
+        let still_runs = match &self.process {
+            Some(process) => !is_closed || runs_on(&**process).await,
+            None => false,
+        };
+        match end {
+            End::Exited(_) if !still_runs => {}
+            End::Exited(_) if inner.config.left_behind == LeftBehind::Keep => {
+                self.output.lock().accumulator.keep();
+                report.group = self.process.as_ref().and_then(|process| process.group());
+                report.is_left_running = self.leave_behind(inner);
+                report.writes_on = report.is_left_running && !is_closed;
+                report.too_many_groups = !report.is_left_running;
+                report.left = self.stop(grace).await;
+            }
+            _ => {
+                report.left = self.stop(grace).await;
+                drain(&self.output).await;
             }
         }
+        // Nothing is left that a drop would have to end.
+        self.process = None;
         report.duration = self.started.elapsed();
         let mut state = self.output.lock();
         report.snapshot = state.accumulator.finish();
@@ -327,6 +333,30 @@ impl Running {
         report.file_failure = state.accumulator.file_failure();
         report.max_bytes = inner.shared.limits.output_bytes as u64;
         report
+    }
+}
+
+impl Running {
+    /// Hands over what runs on; returns false if it must be ended.
+    fn leave_behind(&mut self, inner: &Inner) -> bool {
+        let Some(process) = self.process.take() else {
+            return false;
+        };
+        match inner.processes.keep(process) {
+            Ok(()) => true,
+            Err(process) => {
+                self.process = Some(process);
+                false
+            }
+        }
+    }
+
+    /// Ends what runs on, if there is anything, and names what could not be ended.
+    async fn stop(&mut self, grace: Duration) -> Vec<u32> {
+        match &mut self.process {
+            Some(process) => process.stop(grace).await,
+            None => Vec::new(),
+        }
     }
 }
 

@@ -117,7 +117,7 @@ impl<'a> Breaks<'a> {
         }
         while let Some(next) = self.next.filter(|next| *next < index) {
             self.last = Some(self.break_at(next));
-            self.next = self.source.next_lf(next + 1);
+            self.next = self.source.next_lf(next + self.source.encoded("\n").len());
         }
         match self.next {
             Some(next) => self.break_at(next),

@@ -180,6 +180,20 @@ async fn what_cannot_be_edited_gets_a_clear_error() {
 }
 
 #[tokio::test]
+async fn line_ends_in_utf_16_are_those_of_the_place() {
+    let utf16 = |text: &str| -> Vec<u8> {
+        let units = format!("\u{feff}{text}");
+        units.encode_utf16().flat_map(u16::to_le_bytes).collect()
+    };
+    let place = Place::new();
+    place.file("f", utf16("a\r\nb\nc\r\nd\n"));
+    place.ok("edit", one("b", "x\ny")).await;
+    assert_eq!(place.content("f"), utf16("a\r\nx\ny\nc\r\nd\n"));
+    place.ok("edit", one("c", "v\nw")).await;
+    assert_eq!(place.content("f"), utf16("a\r\nx\ny\nv\r\nw\r\nd\n"));
+}
+
+#[tokio::test]
 async fn one_edit_that_fails_leaves_the_file_alone() {
     let place = Place::new();
     place.file("f", "a\nb\n");

@@ -1,6 +1,6 @@
 //! What the model sees of `edit`, and the file around the edits.
 
-use std::io::{ErrorKind, Read as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -244,7 +244,9 @@ impl Call {
         let resolved = self.shared.base.existing(&*self.ops, shown)?;
         let real = self.ops.identity(&resolved.path).path;
         self.shared.check_protected(shown, &real)?;
-        for attempt in 1.. {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
             let planned = self.plan(&resolved.path, abort)?;
             // Made before the file is replaced, so that nothing can fail after it.
             let diff = compare(shown, &planned.old, planned.encoding, &planned.edited);
@@ -257,7 +259,7 @@ impl Call {
                 .ops
                 .replace(&resolved.path, &planned.edited.bytes, &how);
             match replaced {
-                Err(FileError::Changed) if attempt < ATTEMPTS => {}
+                Err(FileError::Changed) if attempts < ATTEMPTS => {}
                 Err(error) => return Err(change_failure(shown, &error)),
                 Ok(replaced) => {
                     self.shared.seen.note(real, replaced.stamp);
@@ -268,7 +270,6 @@ impl Call {
                 }
             }
         }
-        Err(change_failure(shown, &FileError::Changed))
     }
 
     fn plan(&self, path: &Path, abort: &CancellationToken) -> Result<Planned, ToolError> {
@@ -288,12 +289,7 @@ impl Call {
         file.content
             .take(limit.saturating_add(1))
             .read_to_end(&mut old)
-            .map_err(|error| match error.kind() {
-                // A file that would make the reader wait, as some in /proc do.
-                ErrorKind::WouldBlock => FileError::NotRegular,
-                _ => error.into(),
-            })
-            .map_err(|error| file_failure(shown, &error))?;
+            .map_err(|error| file_failure(shown, &error.into()))?;
         let Some(encoding) = text_encoding(&old) else {
             return Err(binary_failure(shown, len));
         };

@@ -97,9 +97,8 @@ impl Target<'_> {
             return self.put_in_place(content);
         }
         match self.put_beside(content) {
-            Err(FileError::PermissionDenied | FileError::ReadOnly) if self.old.is_some() => {
-                self.put_in_place(content)
-            }
+            // The folder cannot be written, or the file is a mount of its own.
+            Err(error) if self.old.is_some() && is_refused(&error) => self.put_in_place(content),
             result => result,
         }
     }
@@ -126,8 +125,11 @@ impl Target<'_> {
         let mut file = self.folder.open_with(self.name, &options)?;
         reserve(&file, content.len() as u64)?;
         // From here on an abort would leave a part, so it is not looked at.
-        file.write_all(content)?;
-        file.set_len(content.len() as u64)?;
+        file.write_all(content)
+            .and_then(|()| file.set_len(content.len() as u64))
+            .map_err(|error| {
+                io::Error::other(format!("{error}; it may have been written in part"))
+            })?;
         self.sync(&file)?;
         self.replaced(&file, false)
     }
@@ -179,6 +181,18 @@ impl Target<'_> {
             atomic,
             stamp: stamp_of(&file.metadata()?),
         })
+    }
+}
+
+/// Returns true if a file cannot be put beside another one and moved over it.
+fn is_refused(error: &FileError) -> bool {
+    match error {
+        FileError::PermissionDenied | FileError::ReadOnly => true,
+        FileError::Io(error) => matches!(
+            error.kind(),
+            io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices
+        ),
+        _ => false,
     }
 }
 

@@ -71,7 +71,8 @@ impl<'a> Lines<'a> {
             return;
         }
         // A line over the limit is not shown, so no more of it is needed than to know that.
-        let room = (self.window.max_bytes + 2).saturating_sub(self.open.len());
+        let most = self.window.max_bytes.saturating_add(2);
+        let room = most.saturating_sub(self.open.len());
         self.open
             .extend_from_slice(bytes.get(..room).unwrap_or(bytes));
     }

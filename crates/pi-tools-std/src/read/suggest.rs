@@ -7,6 +7,9 @@ use crate::ops::ReadOps;
 /// The most names that are looked at.
 const MAX_NAMES: usize = 10_000;
 
+/// Longer names are not compared: it would take long in a folder full of them.
+const MAX_LETTERS: usize = 64;
+
 /// The most letters that may differ.
 const MAX_DISTANCE: usize = 2;
 
@@ -29,7 +32,7 @@ fn distance(wanted: &str, lower: &str, name: &str) -> Option<usize> {
     }
     let (a, b) = (wanted.chars().count(), name.chars().count());
     // Short names are all alike.
-    if a.abs_diff(b) > MAX_DISTANCE || a.min(b) <= MAX_DISTANCE {
+    if a.abs_diff(b) > MAX_DISTANCE || a.min(b) <= MAX_DISTANCE || a > MAX_LETTERS {
         return None;
     }
     let distance = strsim::damerau_levenshtein(wanted, name);

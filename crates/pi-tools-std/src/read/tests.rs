@@ -65,6 +65,16 @@ async fn windows_name_what_is_left() {
 }
 
 #[tokio::test]
+async fn an_empty_line_at_the_end_of_a_window_is_kept() {
+    let place = Place::new();
+    place.file("f", "a\n\nb\n");
+    assert_eq!(
+        place.ok("read", json!({ "path": "f", "limit": 2 })).await,
+        "a\n\n\n[1 more lines in file. Use offset=3 to continue.]"
+    );
+}
+
+#[tokio::test]
 async fn the_limit_on_bytes_keeps_whole_lines() {
     let place = Place::with(|set| set.limits(small(100, 1024)));
     let line = "x".repeat(499);

@@ -206,7 +206,7 @@ impl Call {
             text += &shown_path(&step.shown);
             text += if is_folder { "/\n" } else { "\n" };
             // Enough for the cut below to see that it is too much.
-            if text.len() > self.shared.limits.output_bytes + 1 {
+            if text.len() > self.shared.limits.output_bytes.saturating_add(1) {
                 break;
             }
         }

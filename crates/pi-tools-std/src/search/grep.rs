@@ -239,9 +239,12 @@ impl Call {
             .dfa_size_limit(PATTERN_BYTES)
             .build(pattern)
             .map_err(|error| {
-                ToolError::new(format!(
-                    "Invalid regex: {error}. Set literal=true to search for the text as it is."
-                ))
+                ToolError::new(match self.args.literal {
+                    true => format!("Invalid pattern: {error}."),
+                    false => format!(
+                        "Invalid regex: {error}. Set literal=true to search for the text as it is."
+                    ),
+                })
             })
     }
 

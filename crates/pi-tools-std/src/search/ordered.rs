@@ -10,7 +10,7 @@ use std::thread;
 const BATCH: usize = 32;
 
 /// Batches that may be ahead of the oldest one that is not ready.
-const AHEAD: usize = 64;
+const AHEAD: usize = 16;
 
 /// The most threads.
 const MAX_THREADS: usize = 8;

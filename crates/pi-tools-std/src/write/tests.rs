@@ -38,6 +38,29 @@ async fn details_show_what_has_changed_in_a_text() {
 }
 
 #[tokio::test]
+async fn a_name_with_an_at_sign_is_kept_if_only_that_is_there() {
+    let place = Place::new();
+    place.file("@a", "old");
+    place
+        .ok("write", json!({ "path": "@a", "content": "new" }))
+        .await;
+    assert_eq!(place.content("@a"), b"new");
+    place
+        .ok("write", json!({ "path": "@b", "content": "new" }))
+        .await;
+    assert_eq!(place.content("b"), b"new");
+}
+
+#[tokio::test]
+async fn one_name_in_two_spellings_keeps_its_order() {
+    let place = Place::new();
+    let write = place.call("write", json!({ "path": "caf\u{e9}", "content": "new" }));
+    let read = place.call("read", json!({ "path": "cafe\u{301}" }));
+    let (_, read) = futures_util::future::join(write, read).await;
+    assert_eq!(read.text, "new");
+}
+
+#[tokio::test]
 async fn an_empty_file_can_be_written() {
     let place = Place::new();
     let text = place

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
+use tokio::sync::watch;
 
 use super::MARK;
 use crate::bash::ops::ShellExit;
@@ -44,56 +45,92 @@ pub(super) fn exit_of(status: ExitStatus) -> ShellExit {
     }
 }
 
-/// Returns the work that ends a group and all that carries the mark, and names what is left.
-pub(super) fn stop(
-    group: Pid,
-    mark: &str,
-    grace: Duration,
-) -> impl FnOnce() -> Vec<u32> + Send + 'static {
-    let mark = mark.to_owned();
-    move || {
+/// A command that was started: its group, and the mark that everything in it carries.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub(super) group: Pid,
+    pub(super) mark: String,
+    /// How the shell ended, once it has. From then on its number may be given to another process.
+    pub(super) exit: watch::Receiver<Option<ShellExit>>,
+}
+
+impl Target {
+    /// Ends it, kindly first, and names what is left. It blocks.
+    pub(super) fn stop(&self, grace: Duration) -> Vec<u32> {
         if !grace.is_zero() {
-            let _ = kill_process_group(group, Signal::TERM);
-            wait_until(grace, || !is_alive(group, &mark));
+            self.signal(Signal::TERM);
+            wait_until(grace, || !self.is_alive());
         }
         // What forks while it is looked for is found the second time.
-        kill(group, &mark);
-        kill(group, &mark);
-        wait_until(GONE, || !is_alive(group, &mark));
-        if is_alive(group, &mark) {
-            kill(group, &mark);
+        self.kill();
+        self.kill();
+        wait_until(GONE, || !self.is_alive());
+        if self.is_alive() {
+            self.kill();
+            wait_until(GONE, || !self.is_alive());
         }
-        wait_until(GONE, || !is_alive(group, &mark));
-        left(group, &mark)
+        let number = |pid: Pid| pid.as_raw_nonzero().get().unsigned_abs();
+        self.processes().into_iter().map(number).collect()
     }
-}
 
-/// Kills a group and all that carries the mark.
-pub(super) fn kill(group: Pid, mark: &str) {
-    if cfg!(target_os = "macos") {
-        let _ = kill_process_group(group, Signal::STOP);
+    /// Ends it by force, without waiting.
+    pub(super) fn kill(&self) {
+        if cfg!(target_os = "macos") {
+            self.signal(Signal::STOP);
+        }
+        self.signal(Signal::KILL);
     }
-    let _ = kill_process_group(group, Signal::KILL);
-    for process in marked(mark) {
-        let _ = kill_process(process, Signal::KILL);
+
+    /// Returns true if anything of it is left.
+    pub(super) fn is_alive(&self) -> bool {
+        !self.processes().is_empty()
     }
-}
 
-/// Returns true if anything is left of a command.
-pub(super) fn is_alive(group: Pid, mark: &str) -> bool {
-    !left(group, mark).is_empty()
-}
+    fn signal(&self, signal: Signal) {
+        // Before the shell has ended the group is certainly ours.
+        if self.exit.borrow().is_none() || !cfg!(target_os = "linux") {
+            let _ = kill_process_group(self.group, signal);
+        }
+        if cfg!(target_os = "linux") {
+            for process in self.processes() {
+                let _ = kill_process(process, signal);
+            }
+        }
+    }
 
-/// Lists what is left of a command.
-fn left(group: Pid, mark: &str) -> Vec<u32> {
-    let number = |pid: Pid| pid.as_raw_nonzero().get().unsigned_abs();
-    if cfg!(target_os = "linux") {
-        // A group may consist of processes that have ended and wait for somebody to take notice.
-        marked(mark).into_iter().map(number).collect()
-    } else if test_kill_process_group(group).is_ok() {
-        vec![number(group)]
-    } else {
-        Vec::new()
+    /// Lists the processes that are left: those that carry the mark, and those of the group.
+    fn processes(&self) -> Vec<Pid> {
+        if !cfg!(target_os = "linux") {
+            let is_there = test_kill_process_group(self.group).is_ok();
+            return if is_there {
+                vec![self.group]
+            } else {
+                Vec::new()
+            };
+        }
+        let wanted = format!("{MARK}={}", self.mark);
+        let has_ended = self.exit.borrow().is_some();
+        let mut marked = Vec::new();
+        let mut others = Vec::new();
+        let mut is_ours = true;
+        for process in all_processes() {
+            let Some(group) = group_of(process) else {
+                continue;
+            };
+            let in_group = group == self.group.as_raw_nonzero().get();
+            if carries(process, wanted.as_bytes()) {
+                marked.push(process);
+            } else if in_group {
+                // Whoever has the number of a shell that has ended is somebody else, with a group of
+                // its own.
+                is_ours &= !(has_ended && process == self.group);
+                others.push(process);
+            }
+        }
+        if is_ours {
+            marked.append(&mut others);
+        }
+        marked
     }
 }
 
@@ -104,19 +141,26 @@ fn wait_until(time: Duration, is_done: impl Fn() -> bool) {
     }
 }
 
-/// Lists the running processes whose environment carries the mark. Only Linux tells it.
-fn marked(mark: &str) -> Vec<Pid> {
-    let wanted = format!("{MARK}={mark}");
+/// Lists the processes of this machine. Only Linux tells them this way.
+fn all_processes() -> Vec<Pid> {
     let Ok(processes) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };
     processes
-        .filter_map(|entry| {
-            let name = entry.ok()?.file_name();
-            let pid = Pid::from_raw(name.to_str()?.parse().ok()?)?;
-            carries(pid, wanted.as_bytes()).then_some(pid)
-        })
+        .filter_map(|entry| Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?))
         .collect()
+}
+
+/// Tells the group of a process; `None` if it has ended, also if nobody has taken notice yet.
+fn group_of(process: Pid) -> Option<i32> {
+    let stat = std::fs::read(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
+    // The name of the program stands in parentheses and may hold anything.
+    let end = stat.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(stat.get(end + 1..)?).ok()?;
+    let mut fields = rest.split_whitespace();
+    let state = fields.next()?;
+    let group = fields.nth(1)?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some(group)
 }
 
 fn carries(pid: Pid, wanted: &[u8]) -> bool {

@@ -149,6 +149,36 @@ async fn a_process_that_holds_no_pipe_is_told_and_ended_too() {
 }
 
 #[tokio::test]
+async fn f58_a_process_without_its_environment_is_found_by_its_group() {
+    let place = place();
+    let command = "env -i sleep 61 >/dev/null 2>&1 & echo $!";
+    let answered = place.bash(command).await;
+    let pid = answered.text.lines().next().unwrap().to_owned();
+    assert!(answered.text.contains("still running"), "{}", answered.text);
+    let is_there = || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        !stat.is_empty() && !stat.contains(") Z ")
+    };
+    assert!(is_there());
+    place.set.shutdown().await;
+    assert!(!is_there());
+}
+
+#[tokio::test]
+async fn nothing_is_left_behind_after_the_end() {
+    let (config, mark) = marked("after-the-end");
+    let place = with(config, |set| set);
+    place.set.shutdown().await;
+    let answered = place.bash("sleep 60 & echo started").await;
+    assert!(
+        answered.text.contains("[Background processes were ended: "),
+        "{}",
+        answered.text
+    );
+    assert_eq!(running(&mark), 0);
+}
+
+#[tokio::test]
 async fn background_processes_can_be_ended_with_their_call() {
     let (config, mark) = marked("kill");
     let place = with(config.with_left_behind(LeftBehind::Kill), |set| set);

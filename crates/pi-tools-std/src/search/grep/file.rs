@@ -14,6 +14,9 @@ use crate::search::budget::Budget;
 /// Files up to this size are read as a whole.
 const WHOLE: u64 = 128 * 1024;
 
+/// The fewest bytes that are shown around a line: a path, a number, what parts them, and a newline.
+const FRAME: usize = 6;
+
 /// The most memory for one line.
 const LINE_BYTES: usize = 64 << 20;
 
@@ -182,7 +185,7 @@ impl<'a> Lines<'a> {
             }
         }
         let (text, is_cut) = shown(bytes, self.options.line_chars);
-        self.bytes += text.len();
+        self.bytes += text.len() + FRAME;
         self.lines.push(Line {
             number,
             is_match,

@@ -57,7 +57,7 @@ impl<'a> Gathered<'a> {
     /// Returns true once nothing more can be shown.
     pub(super) fn is_full(&self) -> bool {
         // Enough for the cut to see that it is too much.
-        self.more || self.text.len() > self.options.bytes + 1
+        self.more || self.text.len() > self.options.bytes.saturating_add(1)
     }
 
     /// The lines, without a newline at the end.
