@@ -3,18 +3,15 @@
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
-
 use super::clean::{Cleaner, Lines};
-use super::spill::Spill;
+use super::spill::{Kept, Spill};
 use crate::truncate::{TruncatedBy, Truncation, truncate_tail};
 
-/// Takes the output in pieces of any size. Memory is bounded by the limits.
+/// Takes the output in pieces of any size and keeps its end. Memory is bounded by the limits.
 #[derive(Debug)]
 pub(crate) struct Accumulator {
     cleaner: Cleaner,
     tail: Tail,
-    raw: Raw,
     received: u64,
 }
 
@@ -28,28 +25,24 @@ pub(super) struct Snapshot {
 }
 
 impl Accumulator {
-    pub(super) fn new(max_lines: usize, max_bytes: usize, spill: Spill) -> Self {
+    pub(super) fn new(max_lines: usize, max_bytes: usize) -> Self {
         Self {
             cleaner: Cleaner::default(),
             tail: Tail::new(max_lines, max_bytes),
-            raw: Raw {
-                head: Some(Vec::new()),
-                max_bytes,
-                spill,
-            },
             received: 0,
         }
+    }
+
+    /// Takes a piece; returns true if not all of the output fits any more.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> bool {
+        self.received += bytes.len() as u64;
+        self.cleaner.push(bytes, &mut self.tail);
+        self.tail.is_over()
     }
 
     /// Returns how many bytes have come.
     pub(super) fn received(&self) -> u64 {
         self.received
-    }
-
-    pub(super) fn push(&mut self, bytes: &[u8]) {
-        self.received += bytes.len() as u64;
-        self.cleaner.push(bytes, &mut self.tail);
-        self.raw.push(bytes, self.tail.is_over());
     }
 
     /// Returns the end of the output so far.
@@ -60,31 +53,7 @@ impl Accumulator {
     /// Ends the output as far as the model is concerned, and returns its end.
     pub(super) fn finish(&mut self) -> Snapshot {
         self.cleaner.end(&mut self.tail);
-        let snapshot = self.snapshot();
-        if snapshot.truncation.truncated {
-            self.raw.keep();
-        }
-        snapshot
-    }
-
-    /// Makes sure that all output, also what is still to come, goes to the file.
-    pub(super) fn keep(&mut self) {
-        self.raw.keep();
-    }
-
-    /// Returns the file with the whole output, if there is one.
-    pub(super) fn file(&self) -> Option<PathBuf> {
-        self.raw.spill.path()
-    }
-
-    /// Returns true if the file does not hold all.
-    pub(super) fn file_is_full(&self) -> bool {
-        self.raw.spill.is_full()
-    }
-
-    /// Returns why there is no file although there should be one.
-    pub(super) fn file_failure(&self) -> Option<String> {
-        self.raw.spill.failure()
+        self.snapshot()
     }
 }
 
@@ -93,18 +62,17 @@ impl Accumulator {
 #[doc(hidden)]
 #[must_use]
 pub fn accumulated(pieces: &[&[u8]], max_lines: usize, max_bytes: usize) -> String {
-    let folder = super::spill::SpillFolder::new().expect("a folder can be made");
-    let spill = Spill::new(folder, 1024);
-    let mut accumulator = Accumulator::new(max_lines, max_bytes, spill);
+    let mut accumulator = Accumulator::new(max_lines, max_bytes);
     for piece in pieces {
         accumulator.push(piece);
     }
     accumulator.finish().text
 }
 
-/// The bytes as they came.
+/// The bytes as they came: in memory as long as they are few, else in a file. It writes to the disk,
+/// so it is for threads that may block.
 #[derive(Debug)]
-struct Raw {
+pub(super) struct Raw {
     /// What has come so far, as long as nothing is in the file.
     head: Option<Vec<u8>>,
     max_bytes: usize,
@@ -112,7 +80,16 @@ struct Raw {
 }
 
 impl Raw {
-    fn push(&mut self, bytes: &[u8], is_over: bool) {
+    pub(super) fn new(max_bytes: usize, spill: Spill) -> Self {
+        Self {
+            head: Some(Vec::new()),
+            max_bytes,
+            spill,
+        }
+    }
+
+    /// Takes a piece; `is_over` if not all of the output fits into the answer.
+    pub(super) fn push(&mut self, bytes: &[u8], is_over: bool) {
         match &mut self.head {
             None => self.spill.write(bytes),
             Some(head) => {
@@ -124,10 +101,16 @@ impl Raw {
         }
     }
 
-    fn keep(&mut self) {
+    /// Makes sure that all output, also what is still to come, goes to the file.
+    pub(super) fn keep(&mut self) {
         if let Some(head) = self.head.take() {
             self.spill.write(&head);
         }
+    }
+
+    /// Returns what is known about the file.
+    pub(super) fn kept(&self) -> Kept {
+        self.spill.kept()
     }
 }
 

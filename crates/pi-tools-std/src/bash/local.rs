@@ -179,8 +179,10 @@ impl ShellProcess for LocalProcess {
         Arc::new(move || target.kill())
     }
 
-    fn is_running(&self) -> bool {
-        self.0.is_alive()
+    fn is_running(&self) -> BoxFuture<'_, bool> {
+        let target = self.0.clone();
+        let looking = tokio::task::spawn_blocking(move || target.is_alive());
+        Box::pin(async move { looking.await.unwrap_or(false) })
     }
 
     fn group(&self) -> Option<u32> {

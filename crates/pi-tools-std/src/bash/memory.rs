@@ -88,8 +88,8 @@ impl ShellProcess for Ended {
         Arc::new(|| ())
     }
 
-    fn is_running(&self) -> bool {
-        false
+    fn is_running(&self) -> BoxFuture<'_, bool> {
+        Box::pin(std::future::ready(false))
     }
 
     fn group(&self) -> Option<u32> {

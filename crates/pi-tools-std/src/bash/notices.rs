@@ -10,6 +10,7 @@ use super::accumulate::Snapshot;
 use super::ops::ShellExit;
 use super::processes::MAX_GROUPS;
 use super::run::{BashDetails, End};
+use super::spill::Kept;
 use crate::size;
 use crate::truncate::TruncatedBy;
 
@@ -26,12 +27,7 @@ pub(super) struct Report {
     pub(super) snapshot: Snapshot,
     pub(super) duration: Duration,
     pub(super) max_bytes: u64,
-    /// The file with the whole output.
-    pub(super) file: Option<PathBuf>,
-    /// The size at which that file stopped.
-    pub(super) file_limit: Option<u64>,
-    /// Why there is no such file.
-    pub(super) file_failure: Option<String>,
+    pub(super) kept: Kept,
     /// The process group of what goes on.
     pub(super) group: Option<u32>,
     pub(super) is_left_running: bool,
@@ -52,9 +48,7 @@ impl Report {
             snapshot: Snapshot::default(),
             duration: Duration::ZERO,
             max_bytes: 0,
-            file: None,
-            file_limit: None,
-            file_failure: None,
+            kept: Kept::default(),
             group: None,
             is_left_running: false,
             writes_on: false,
@@ -98,10 +92,10 @@ impl Report {
     fn notices(&self) -> Vec<String> {
         let mut notices = Vec::new();
         notices.extend(self.cut_notice());
-        if let Some(limit) = self.file_limit {
+        if let Some(limit) = self.kept.stopped_at {
             notices.push(format!("[Full output stopped at {}.]", size::shown(limit)));
         }
-        if let Some(reason) = &self.file_failure {
+        if let Some(reason) = &self.kept.failure {
             notices.push(format!("[Full output could not be saved: {reason}]"));
         }
         if let Some(limit) = self.timeout_limited_to {
@@ -154,7 +148,7 @@ impl Report {
         } else {
             format!("Showing lines {first}-{total} of {total}.")
         };
-        Some(match &self.file {
+        Some(match &self.kept.file {
             Some(file) => format!("[{shown} Full output: {}]", file.display()),
             None => format!("[{shown}]"),
         })
@@ -165,7 +159,7 @@ impl Report {
             Some(group) => format!(" (process group {group})"),
             None => String::new(),
         };
-        let file = match &self.file {
+        let file = match &self.kept.file {
             Some(file) if self.writes_on => format!(" Further output: {}", file.display()),
             _ => String::new(),
         };
@@ -219,7 +213,7 @@ impl Report {
         };
         let is_cut = self.snapshot.truncation.truncated;
         BashDetails {
-            full_output_path: self.file.filter(|_| is_cut || self.writes_on),
+            full_output_path: self.kept.file.filter(|_| is_cut || self.writes_on),
             truncation: is_cut.then_some(self.snapshot.truncation),
             exit_code: exit.map(|exit| exit.code),
             signal: exit.and_then(|exit| exit.signal).map(signal_name),

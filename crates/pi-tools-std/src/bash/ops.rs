@@ -10,7 +10,8 @@ use std::time::Duration;
 use pi_core::BoxFuture;
 use tokio::sync::Notify;
 
-use super::accumulate::Accumulator;
+use super::accumulate::{Accumulator, Raw};
+use super::spill::Kept;
 
 /// A command that is about to run.
 #[derive(Debug, Clone)]
@@ -57,12 +58,15 @@ pub trait ShellProcess: Send + Sync {
     /// What was sent so far stays sent.
     fn stop(&mut self, grace: Duration) -> BoxFuture<'_, Vec<u32>>;
 
-    /// Returns what ends everything by force, at once and without waiting. It must not block, and it
-    /// may be called when all has ended.
+    /// Returns what ends everything by force, at once and without waiting. It must not take long, and
+    /// it may be called when all has ended.
     fn killer(&self) -> Killer;
 
-    /// Returns true if anything that the command started still runs. It must not take long.
-    fn is_running(&self) -> bool;
+    /// Returns true if anything that the command started still runs.
+    ///
+    /// # Cancel safety
+    /// Cancel safe.
+    fn is_running(&self) -> BoxFuture<'_, bool>;
 
     /// Returns a number by which people can find what is left behind, such as that of the process
     /// group.
@@ -96,11 +100,14 @@ impl Drop for Open {
 }
 
 impl OutputSink {
-    /// Takes a piece of the output. It never waits, and memory is bounded whatever comes.
+    /// Takes a piece of the output. Memory is bounded whatever comes. Long output is written to a
+    /// file, so this is for a thread that may block.
     pub fn write(&self, bytes: &[u8]) {
         let output = &self.0.0;
-        output.lock().accumulator.push(bytes);
+        let is_over = output.lock().accumulator.push(bytes);
         output.0.moved.notify_one();
+        // The disk may be slow, and nobody else waits for this lock while the command runs.
+        output.raw().push(bytes, is_over);
     }
 }
 
@@ -111,6 +118,7 @@ pub(super) struct Output(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
+    raw: Mutex<Raw>,
     /// Told when something has come, and at the end.
     moved: Notify,
 }
@@ -122,12 +130,13 @@ pub(super) struct State {
 }
 
 impl Output {
-    pub(super) fn new(accumulator: Accumulator) -> (Self, OutputSink) {
+    pub(super) fn new(accumulator: Accumulator, raw: Raw) -> (Self, OutputSink) {
         let output = Self(Arc::new(Shared {
             state: Mutex::new(State {
                 accumulator,
                 is_closed: false,
             }),
+            raw: Mutex::new(raw),
             moved: Notify::new(),
         }));
         let sink = OutputSink(Arc::new(Open(output.clone())));
@@ -136,6 +145,25 @@ impl Output {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn raw(&self) -> MutexGuard<'_, Raw> {
+        self.0.raw.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes sure that all output is in the file if it is wanted there, and tells about the file.
+    pub(super) async fn kept(&self, is_wanted: bool) -> Kept {
+        let output = self.clone();
+        let telling = move || {
+            let mut raw = output.raw();
+            if is_wanted {
+                raw.keep();
+            }
+            raw.kept()
+        };
+        tokio::task::spawn_blocking(telling)
+            .await
+            .unwrap_or_default()
     }
 
     /// Waits until something has come, or the output has ended.

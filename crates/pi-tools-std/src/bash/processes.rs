@@ -40,16 +40,33 @@ impl Processes {
     }
 
     /// Keeps what a command left behind; gives it back if there is too much, or after the end.
-    pub(super) fn keep(&self, left: Box<dyn ShellProcess>) -> Result<(), Box<dyn ShellProcess>> {
-        let mut state = self.lock();
-        if state.left_behind.len() >= MAX_GROUPS {
-            state.left_behind.retain(|left| left.is_running());
+    pub(super) async fn keep(
+        &self,
+        left: Box<dyn ShellProcess>,
+    ) -> Result<(), Box<dyn ShellProcess>> {
+        if self.lock().left_behind.len() >= MAX_GROUPS {
+            self.forget_ended().await;
         }
+        let mut state = self.lock();
         if state.is_closed || state.left_behind.len() >= MAX_GROUPS {
             return Err(left);
         }
         state.left_behind.push(left);
         Ok(())
+    }
+
+    /// Forgets what was left behind and has ended since.
+    async fn forget_ended(&self) {
+        let mut checking = Checking {
+            processes: self,
+            open: std::mem::take(&mut self.lock().left_behind),
+            running: Vec::new(),
+        };
+        while let Some(process) = checking.open.last() {
+            let is_running = process.is_running().await;
+            let process = checking.open.pop();
+            checking.running.extend(process.filter(|_| is_running));
+        }
     }
 
     /// Ends everything, what was left behind kindly first. From now on nothing is left behind.
@@ -83,6 +100,21 @@ impl Processes {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What was left behind, while it is looked through. It goes back also if that is not finished.
+struct Checking<'a> {
+    processes: &'a Processes,
+    open: Vec<Box<dyn ShellProcess>>,
+    running: Vec<Box<dyn ShellProcess>>,
+}
+
+impl Drop for Checking<'_> {
+    fn drop(&mut self) {
+        let mut state = self.processes.lock();
+        state.left_behind.append(&mut self.open);
+        state.left_behind.append(&mut self.running);
     }
 }
 

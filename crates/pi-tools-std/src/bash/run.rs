@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use super::accumulate::Accumulator;
+use super::accumulate::{Accumulator, Raw};
 use super::config::LeftBehind;
 use super::notices::Report;
 use super::ops::{Output, ShellCommand, ShellExit, ShellProcess};
@@ -191,8 +191,9 @@ impl Inner {
         }
         let limits = &self.shared.limits;
         let spill = Spill::new(self.spill.clone(), limits.bash_spill_bytes);
-        let accumulator = Accumulator::new(limits.output_lines, limits.output_bytes, spill);
-        let (output, sink) = Output::new(accumulator);
+        let accumulator = Accumulator::new(limits.output_lines, limits.output_bytes);
+        let raw = Raw::new(limits.output_bytes, spill);
+        let (output, sink) = Output::new(accumulator, raw);
         let folder = command.folder.clone();
         let started = Instant::now();
         let process = self.ops.start(command, sink).await.map_err(|error| {
@@ -308,9 +309,8 @@ impl Running {
         match end {
             End::Exited(_) if !still_runs => {}
             End::Exited(_) if inner.config.left_behind == LeftBehind::Keep => {
-                self.output.lock().accumulator.keep();
                 report.group = self.process.as_ref().and_then(|process| process.group());
-                report.is_left_running = self.leave_behind(inner);
+                report.is_left_running = self.leave_behind(inner).await;
                 report.writes_on = report.is_left_running && !is_closed;
                 report.too_many_groups = !report.is_left_running;
                 report.left = self.stop(grace).await;
@@ -323,14 +323,9 @@ impl Running {
         // Nothing is left that a drop would have to end.
         self.process = None;
         report.duration = self.started.elapsed();
-        let mut state = self.output.lock();
-        report.snapshot = state.accumulator.finish();
-        report.file = state.accumulator.file();
-        report.file_limit = state
-            .accumulator
-            .file_is_full()
-            .then_some(inner.shared.limits.bash_spill_bytes);
-        report.file_failure = state.accumulator.file_failure();
+        report.snapshot = self.output.lock().accumulator.finish();
+        let is_wanted = report.snapshot.truncation.truncated || report.writes_on;
+        report.kept = self.output.kept(is_wanted).await;
         report.max_bytes = inner.shared.limits.output_bytes as u64;
         report
     }
@@ -338,11 +333,11 @@ impl Running {
 
 impl Running {
     /// Hands over what runs on; returns false if it must be ended.
-    fn leave_behind(&mut self, inner: &Inner) -> bool {
+    async fn leave_behind(&mut self, inner: &Inner) -> bool {
         let Some(process) = self.process.take() else {
             return false;
         };
-        match inner.processes.keep(process) {
+        match inner.processes.keep(process).await {
             Ok(()) => true,
             Err(process) => {
                 self.process = Some(process);
@@ -372,7 +367,7 @@ async fn at(moment: Option<Instant>) {
 /// end, as the keeper of a namespace is, does not count.
 async fn runs_on(process: &dyn ShellProcess) -> bool {
     for _ in 0..10 {
-        if !process.is_running() {
+        if !process.is_running().await {
             return false;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;

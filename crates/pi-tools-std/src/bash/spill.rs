@@ -123,21 +123,28 @@ impl Spill {
         Ok((path, file))
     }
 
-    pub(super) fn path(&self) -> Option<PathBuf> {
+    pub(super) fn kept(&self) -> Kept {
+        let mut kept = Kept::default();
         match &self.state {
-            State::Open(path, _) | State::Full(path) => Some(path.clone()),
-            State::Empty | State::Failed(_) => None,
+            State::Empty => {}
+            State::Open(path, _) => kept.file = Some(path.clone()),
+            State::Full(path) => {
+                kept.file = Some(path.clone());
+                kept.stopped_at = Some(self.max_bytes);
+            }
+            State::Failed(reason) => kept.failure = Some(reason.clone()),
         }
+        kept
     }
+}
 
-    pub(super) fn is_full(&self) -> bool {
-        matches!(self.state, State::Full(_))
-    }
-
-    pub(super) fn failure(&self) -> Option<String> {
-        match &self.state {
-            State::Failed(reason) => Some(reason.clone()),
-            _ => None,
-        }
-    }
+/// What is known about the file of a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// The file with the whole output, if there is one.
+    pub(super) file: Option<PathBuf>,
+    /// The size at which it stopped, if it does not hold all.
+    pub(super) stopped_at: Option<u64>,
+    /// Why there is none although there should be one.
+    pub(super) failure: Option<String>,
 }

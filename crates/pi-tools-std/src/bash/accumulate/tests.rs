@@ -1,16 +1,11 @@
 use proptest::prelude::*;
 
-use super::{Accumulator, Snapshot};
+use super::{Accumulator, Raw, Snapshot};
 use crate::bash::spill::{Spill, SpillFolder};
 use crate::truncate::TruncatedBy;
 
-fn accumulator(max_lines: usize, max_bytes: usize) -> Accumulator {
-    let folder = SpillFolder::new().unwrap();
-    Accumulator::new(max_lines, max_bytes, Spill::new(folder, 1 << 20))
-}
-
 fn finished(bytes: &[u8], max_lines: usize, max_bytes: usize) -> Snapshot {
-    let mut accumulator = accumulator(max_lines, max_bytes);
+    let mut accumulator = Accumulator::new(max_lines, max_bytes);
     accumulator.push(bytes);
     accumulator.finish()
 }
@@ -85,47 +80,53 @@ fn what_fits_exactly_is_not_cut() {
     assert!(!snapshot.truncation.truncated);
 }
 
-#[test]
-fn the_file_has_every_byte_as_it_came() {
-    let mut accumulator = accumulator(2, 1000);
-    let raw = b"one\x1b[31m\ntwo\r\n\xff\nthree\n";
-    for byte in raw {
-        accumulator.push(&[*byte]);
-    }
-    let snapshot = accumulator.finish();
-    assert!(snapshot.truncation.truncated);
-    let file = accumulator.file().unwrap();
-    assert_eq!(std::fs::read(file).unwrap(), raw);
+/// What a command with room for 10 bytes has written to its file.
+fn raw(folder: SpillFolder, max_file: u64) -> Raw {
+    Raw::new(10, Spill::new(folder, max_file))
 }
 
 #[test]
-fn f61_a_file_that_cannot_be_written_does_not_lose_the_output() {
+fn the_file_has_every_byte_as_it_came() {
+    let mut raw = raw(SpillFolder::new().unwrap(), 1 << 20);
+    let bytes = b"one\x1b[31m\ntwo\r\n\xff\nthree\n";
+    for byte in bytes {
+        raw.push(&[*byte], false);
+    }
+    assert_eq!(std::fs::read(raw.kept().file.unwrap()).unwrap(), bytes);
+}
+
+#[test]
+fn there_is_no_file_for_little_output_unless_it_is_wanted() {
+    let mut raw = raw(SpillFolder::new().unwrap(), 1 << 20);
+    raw.push(b"12345", false);
+    assert_eq!(raw.kept().file, None);
+    raw.keep();
+    raw.push(b"6", false);
+    assert_eq!(std::fs::read(raw.kept().file.unwrap()).unwrap(), b"123456");
+}
+
+#[test]
+fn f61_a_file_that_cannot_be_written_is_told() {
     let folder = SpillFolder::new().unwrap();
     std::fs::remove_dir_all(folder.path()).unwrap();
-    let mut accumulator = Accumulator::new(2, 1000, Spill::new(folder, 1 << 20));
-    accumulator.push(b"1\n2\n3\n");
-    assert_eq!(accumulator.finish().text, "2\n3");
-    assert!(accumulator.file().is_none());
-    assert!(accumulator.file_failure().unwrap().contains("No such file"));
+    let mut raw = raw(folder, 1 << 20);
+    raw.push(b"1\n2\n3\n", true);
+    assert_eq!(raw.kept().file, None);
+    assert!(raw.kept().failure.unwrap().contains("No such file"));
 }
 
 #[test]
 fn f61_a_file_stops_at_its_limit() {
-    let folder = SpillFolder::new().unwrap();
-    let mut accumulator = Accumulator::new(1, 1000, Spill::new(folder, 5));
-    accumulator.push(b"123\n456\n");
-    accumulator.push(b"789\n");
-    accumulator.finish();
-    assert!(accumulator.file_is_full());
-    assert_eq!(
-        std::fs::read(accumulator.file().unwrap()).unwrap(),
-        b"123\n4"
-    );
+    let mut raw = raw(SpillFolder::new().unwrap(), 5);
+    raw.push(b"123\n456\n", true);
+    raw.push(b"789\n", true);
+    assert_eq!(raw.kept().stopped_at, Some(5));
+    assert_eq!(std::fs::read(raw.kept().file.unwrap()).unwrap(), b"123\n4");
 }
 
 #[test]
 fn f60_memory_does_not_grow_with_the_output() {
-    let mut accumulator = accumulator(2000, 51_200);
+    let mut accumulator = Accumulator::new(2000, 51_200);
     for _ in 0..300 {
         accumulator.push(&[b'x'; 100_000]);
     }
@@ -159,7 +160,7 @@ proptest! {
         let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
         cuts.push(bytes.len());
         cuts.sort_unstable();
-        let mut pieces = accumulator(max_lines, max_bytes);
+        let mut pieces = Accumulator::new(max_lines, max_bytes);
         let mut from = 0;
         for cut in cuts {
             pieces.push(&bytes[from..cut]);

@@ -165,6 +165,35 @@ async fn f58_a_process_without_its_environment_is_found_by_its_group() {
 }
 
 #[tokio::test]
+async fn only_so_many_commands_may_leave_something_running() {
+    let (config, mark) = marked("many");
+    let place = with(config, |set| set);
+    let mut kept = Vec::new();
+    for _ in 0..16 {
+        let answered = place.bash("sleep 62 >/dev/null 2>&1 & true").await;
+        assert!(answered.text.contains("still running"), "{}", answered.text);
+        kept.push(answered);
+    }
+    let answered = place.bash("sleep 62 >/dev/null 2>&1 & true").await;
+    assert!(
+        answered
+            .text
+            .contains("[Background processes were ended: at most 16 commands"),
+        "{}",
+        answered.text
+    );
+    assert_eq!(running(&mark), 16);
+    // Those that have ended make room.
+    for answered in &kept {
+        let group = details(answered, "backgroundGroup");
+        place.bash(&format!("kill -- -{group}")).await;
+    }
+    eventually("they are gone", || running(&mark) == 0).await;
+    let answered = place.bash("sleep 62 >/dev/null 2>&1 & true").await;
+    assert!(answered.text.contains("still running"), "{}", answered.text);
+}
+
+#[tokio::test]
 async fn nothing_is_left_behind_after_the_end() {
     let (config, mark) = marked("after-the-end");
     let place = with(config, |set| set);
