@@ -127,6 +127,17 @@ fn read_number(value: &mut Value, field: Field) -> Result<(), ToolError> {
     Ok(())
 }
 
+/// Reads a limit of a call: at least `least`, and `default` if it names none.
+pub(crate) fn limit(asked: Option<i64>, least: usize, default: usize) -> usize {
+    match asked {
+        Some(asked) => usize::try_from(asked).map_or_else(
+            |_| if asked < 0 { least } else { usize::MAX },
+            |asked| asked.max(least),
+        ),
+        None => default,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

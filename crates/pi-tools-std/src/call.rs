@@ -44,3 +44,23 @@ pub(crate) fn with_notices(mut text: String, notices: &[String]) -> String {
     }
     text + &notices.join("\n")
 }
+
+/// Puts one line with all notices behind a text, after a blank line.
+pub(crate) fn with_notice_line(text: &str, if_empty: &str, notices: &[String]) -> String {
+    let text = if text.is_empty() { if_empty } else { text };
+    match notices {
+        [] => text.to_owned(),
+        notices => format!("{text}\n\n[{}]", notices.join(". ")),
+    }
+}
+
+/// Says that the limit on bytes was reached.
+pub(crate) fn bytes_notice(max_bytes: usize) -> String {
+    format!("{} limit reached", crate::size::shown(max_bytes as u64))
+}
+
+/// Says that the time of a search was up.
+pub(crate) fn time_notice(time: std::time::Duration) -> String {
+    let seconds = time.as_secs();
+    format!("Search stopped after {seconds}s; results are partial")
+}

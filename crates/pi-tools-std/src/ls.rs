@@ -15,14 +15,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::abort::aborted;
-use crate::args::{self, Field};
-use crate::call::{answer, parse};
+use crate::args::{self, Field, limit};
+use crate::call::{answer, bytes_notice, parse, with_notice_line};
 use crate::failure::folder_failure;
 use crate::ops::{Entry, FileError, Kind, ReadOps};
 use crate::order::Access;
 use crate::path::Resolved;
 use crate::shared::{OnAbort, Shared};
-use crate::size;
 use crate::truncate::{Truncation, truncate_head};
 
 /// How `ls` works.
@@ -55,6 +54,9 @@ pub struct LsDetails {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved_path: Option<PathBuf>,
 }
+
+/// What is said of a folder without entries.
+const EMPTY: &str = "(empty directory)";
 
 const FIELDS: &[Field] = &[
     Field::other("path").or(&["file_path"]),
@@ -143,10 +145,7 @@ impl Call {
     fn list(&self, abort: &CancellationToken) -> Result<ToolOutput, ToolError> {
         let shown = self.args.path.as_deref().unwrap_or(".");
         let limits = &self.shared.limits;
-        let limit = match self.args.limit {
-            Some(limit) => usize::try_from(limit.max(1)).unwrap_or(usize::MAX),
-            None => limits.ls_entries,
-        };
+        let limit = limit(self.args.limit, 1, limits.ls_entries);
         let resolved = self.shared.base.existing(&*self.ops, shown)?;
         let folder = resolved.path.clone();
         let stat = self.ops.stat(&folder);
@@ -221,18 +220,15 @@ impl Call {
             ));
         }
         if kept.truncation.truncated {
-            notices.push(format!("{} limit reached", size::shown(max_bytes as u64)));
+            notices.push(bytes_notice(max_bytes));
         }
-        let mut text = kept.text.to_owned();
-        if !notices.is_empty() {
-            text += &format!("\n\n[{}]", notices.join(". "));
-        }
+        let text = with_notice_line(kept.text, EMPTY, &notices);
         let details = LsDetails {
             entry_limit_reached: more.then_some(limit as u64),
             truncation: kept.truncation.truncated.then_some(kept.truncation),
             resolved_path: resolved.variant(),
         };
-        answer(text, "(empty directory)", details)
+        answer(text, EMPTY, details)
     }
 }
 

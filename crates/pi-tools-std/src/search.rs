@@ -24,14 +24,3 @@ fn shown_path(path: &Path) -> String {
         text.replace(std::path::MAIN_SEPARATOR, "/")
     }
 }
-
-/// Reads a limit of a call: at least `least`, and `default` if it names none.
-fn limit(asked: Option<i64>, least: usize, default: usize) -> usize {
-    match asked {
-        Some(asked) => usize::try_from(asked).map_or_else(
-            |_| if asked < 0 { least } else { usize::MAX },
-            |asked| asked.max(least),
-        ),
-        None => default,
-    }
-}

@@ -25,10 +25,9 @@ pub(super) struct State(BTreeMap<PathBuf, u64>);
 impl Protected {
     /// Watches what git runs or obeys in a folder, and paths of the embedder.
     pub(super) fn new(folder: &Path, others: &[PathBuf]) -> Self {
-        let git = folder.join(".git");
-        let mut paths = vec![git.join("hooks"), git.join("config")];
-        paths.extend_from_slice(others);
-        Self { paths }
+        Self {
+            paths: paths(folder, others),
+        }
     }
 
     /// Looks at all files.
@@ -55,6 +54,14 @@ impl State {
         changed.dedup();
         changed
     }
+}
+
+/// Lists what git runs or obeys in a folder, and paths of the embedder.
+pub(super) fn paths(folder: &Path, others: &[PathBuf]) -> Vec<PathBuf> {
+    let git = folder.join(".git");
+    let mut paths = vec![git.join("hooks"), git.join("config")];
+    paths.extend_from_slice(others);
+    paths
 }
 
 fn look(path: &Path, state: &mut BTreeMap<PathBuf, u64>) {

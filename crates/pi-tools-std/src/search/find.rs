@@ -15,17 +15,16 @@ use serde_json::{Map, Value, json};
 
 use super::budget::Budget;
 use super::glob::Glob;
+use super::shown_path;
 use super::walk::Walk;
-use super::{limit, shown_path};
 use crate::abort::aborted;
-use crate::args::{self, Field};
-use crate::call::{answer, parse};
+use crate::args::{self, Field, limit};
+use crate::call::{answer, bytes_notice, parse, time_notice, with_notice_line};
 use crate::failure::folder_failure;
 use crate::ops::{FileError, Kind, ReadOps};
 use crate::order::Access;
 use crate::path::Resolved;
 use crate::shared::{OnAbort, Shared};
-use crate::size;
 use crate::truncate::{Truncation, truncate_head};
 
 /// How `find` works.
@@ -61,6 +60,9 @@ pub struct FindDetails {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved_path: Option<PathBuf>,
 }
+
+/// What is said where nothing was found.
+const NONE: &str = "No files found matching pattern";
 
 const FIELDS: &[Field] = &[
     Field::other("pattern").required(),
@@ -235,30 +237,21 @@ impl Call {
             ));
         }
         if kept.truncation.truncated {
-            notices.push(format!("{} limit reached", size::shown(max_bytes as u64)));
+            notices.push(bytes_notice(max_bytes));
         }
         if found.timed_out {
-            let seconds = self.shared.limits.search_time.as_secs();
-            notices.push(format!(
-                "Search stopped after {seconds}s; results are partial"
-            ));
+            notices.push(time_notice(self.shared.limits.search_time));
         }
         if found.unreadable > 0 {
             notices.push(format!("{} folders could not be read", found.unreadable));
         }
-        let mut text = kept.text.to_owned();
-        if text.is_empty() {
-            "No files found matching pattern".clone_into(&mut text);
-        }
-        if !notices.is_empty() {
-            text += &format!("\n\n[{}]", notices.join(". "));
-        }
+        let text = with_notice_line(kept.text, NONE, &notices);
         let details = FindDetails {
             result_limit_reached: found.more.then_some(limit as u64),
             timed_out: found.timed_out,
             truncation: kept.truncation.truncated.then_some(kept.truncation),
             resolved_path: resolved.variant(),
         };
-        answer(text, "No files found matching pattern", details)
+        answer(text, NONE, details)
     }
 }

@@ -22,19 +22,20 @@ use self::file::{FileSearch, Options, Searched};
 use self::gather::Gathered;
 use super::budget::Budget;
 use super::glob::Glob;
-use super::limit;
 use super::ordered::map_in_order;
 use super::walk::{Step, Walk};
 use crate::abort::aborted;
-use crate::args::{self, Field};
-use crate::call::{answer, parse};
+use crate::args::{self, Field, limit};
+use crate::call::{answer, bytes_notice, parse, time_notice, with_notice_line};
 use crate::failure::{file_failure, folder_failure};
 use crate::ops::{FileError, Kind, ReadOps};
 use crate::order::Access;
 use crate::path::Resolved;
 use crate::shared::{OnAbort, Shared};
-use crate::size;
 use crate::truncate::{Truncation, truncate_head};
+
+/// What is said where nothing was found.
+const NONE: &str = "No matches found";
 
 /// Bytes of a compiled pattern, and of its automaton.
 const PATTERN_BYTES: usize = 10 << 20;
@@ -295,10 +296,7 @@ impl Call {
             ));
         }
         if kept.truncation.truncated {
-            notices.push(format!(
-                "{} limit reached",
-                size::shown(limits.output_bytes as u64)
-            ));
+            notices.push(bytes_notice(limits.output_bytes));
         }
         if gathered.cut_lines {
             notices.push(format!(
@@ -307,21 +305,12 @@ impl Call {
             ));
         }
         if gathered.timed_out {
-            let seconds = limits.search_time.as_secs();
-            notices.push(format!(
-                "Search stopped after {seconds}s; results are partial"
-            ));
+            notices.push(time_notice(limits.search_time));
         }
         if gathered.unreadable > 0 {
             notices.push(format!("{} files could not be read", gathered.unreadable));
         }
-        let mut text = kept.text.to_owned();
-        if text.is_empty() {
-            "No matches found".clone_into(&mut text);
-        }
-        if !notices.is_empty() {
-            text += &format!("\n\n[{}]", notices.join(". "));
-        }
+        let text = with_notice_line(kept.text, NONE, &notices);
         let details = GrepDetails {
             match_limit_reached: gathered.more.then_some(limit as u64),
             lines_truncated: gathered.cut_lines,
@@ -330,7 +319,7 @@ impl Call {
             truncation: kept.truncation.truncated.then_some(kept.truncation),
             resolved_path: resolved.variant(),
         };
-        answer(text, "No matches found", details)
+        answer(text, NONE, details)
     }
 }
 

@@ -19,6 +19,7 @@ use seccompiler::{
 };
 
 use crate::bash::ops::ShellCommand;
+use crate::bash::protected;
 use crate::bash::spill::SpillFolder;
 use crate::error::SetupError;
 
@@ -263,18 +264,13 @@ impl Rules {
                 Some(read)
             }
         };
-        let git = folder.join(".git");
-        let protected = [git.join("hooks"), git.join("config")]
-            .into_iter()
-            .chain(protected.iter().cloned())
-            .collect();
         Ok(Self {
             backend: policy.backend,
             network: policy.network,
             best_effort: policy.best_effort,
             read,
             write,
-            protected,
+            protected: protected::paths(folder, protected),
             folder: folder.to_owned(),
         })
     }
