@@ -14,7 +14,6 @@ mod policy;
 mod processes;
 mod protected;
 mod run;
-#[cfg(unix)]
 mod sandbox;
 mod spill;
 
@@ -43,7 +42,7 @@ pub use self::policy::{CommandPolicy, CommandRequest, Decision};
 pub use self::policy::{PolicyError, PrefixPolicy, PrefixRule};
 use self::processes::Processes;
 pub use self::run::BashDetails;
-#[cfg(all(feature = "sandbox", target_os = "linux"))]
+#[cfg(feature = "sandbox")]
 pub use self::sandbox::{Backend, ReadAccess, SandboxPolicy};
 pub(crate) use self::spill::SpillFolder;
 use crate::args::{self, Field};

@@ -24,6 +24,9 @@ pub enum SetupError {
     /// Commands cannot be run on this system.
     #[error("the tool bash runs on Unix only")]
     ShellUnsupported,
+    /// This system has no sandbox for commands; only Linux has.
+    #[error("commands can be run in a sandbox on Linux only")]
+    SandboxUnsupported,
     /// The sandbox that was asked for cannot be had.
     #[error("the sandbox for commands cannot be enforced: {missing}")]
     Sandbox {

@@ -75,7 +75,7 @@ mod truncate;
 mod workspace;
 mod write;
 
-#[cfg(all(feature = "sandbox", target_os = "linux"))]
+#[cfg(feature = "sandbox")]
 pub use self::bash::{Backend, ReadAccess, SandboxPolicy};
 pub use self::bash::{
     BashConfig, BashDetails, BashOps, CommandPolicy, CommandRequest, Decision, Environment,

@@ -328,7 +328,7 @@ impl Call {
             let bytes = found.invalid_bytes;
             notices.push(format!("[{bytes} invalid UTF-8 bytes shown as U+FFFD.]"));
         }
-        notices.extend(self.cut_notice(&found));
+        notices.extend(self.cut_notice(&found, resolved));
         let details = ReadDetails {
             truncation: truncation(&found),
             encoding: found.encoding,
@@ -338,7 +338,16 @@ impl Call {
         answer(with_notices(found.text, &notices), "(empty file)", details)
     }
 
-    fn cut_notice(&self, found: &Answer) -> Option<String> {
+    /// Writes the path so that a command in the workspace folder finds the file.
+    fn path_for_shell(&self, resolved: &Resolved) -> String {
+        let given = &self.args.path;
+        match self.shared.base.folder.join(given) == resolved.path {
+            true => shell_quoted(given),
+            false => shell_quoted(&resolved.path.to_string_lossy()),
+        }
+    }
+
+    fn cut_notice(&self, found: &Answer, resolved: &Resolved) -> Option<String> {
         let (first, total) = (self.first(), found.total_lines);
         let last = first + found.shown_lines - u64::from(found.shown_lines > 0);
         let next = first + found.shown_lines;
@@ -346,7 +355,7 @@ impl Call {
         if let Some(bytes) = found.first_line_too_long {
             let line = size::shown(bytes);
             let advice = if self.shared.has_bash {
-                let path = shell_quoted(&self.args.path);
+                let path = self.path_for_shell(resolved);
                 let limit = self.shared.limits.output_bytes;
                 format!("Use bash: sed -n '{first}p' {path} | head -c {limit}")
             } else {

@@ -10,7 +10,7 @@ use super::SandboxNote;
 use super::environment::Environment;
 use super::ops::{BashOps, ShellCommand};
 use super::policy::{AskHook, CommandPolicy, CommandRequest};
-#[cfg(all(feature = "sandbox", target_os = "linux"))]
+#[cfg(feature = "sandbox")]
 use super::sandbox::SandboxPolicy;
 use super::spill::SpillFolder;
 use crate::error::SetupError;
@@ -47,7 +47,7 @@ pub(super) type SpawnHook = Arc<dyn Fn(&mut ShellCommand) + Send + Sync>;
 #[derive(Clone)]
 enum Walls {
     None,
-    #[cfg(all(feature = "sandbox", target_os = "linux"))]
+    #[cfg(feature = "sandbox")]
     Sandbox(SandboxPolicy),
     Other(Arc<dyn BashOps>),
 }
@@ -66,8 +66,8 @@ impl BashConfig {
     }
 
     /// Runs commands in a sandbox of the kernel. If it cannot enforce what the policy asks for, the
-    /// set cannot be built.
-    #[cfg(all(feature = "sandbox", target_os = "linux"))]
+    /// set cannot be built; on other systems than Linux it never can.
+    #[cfg(feature = "sandbox")]
     #[must_use]
     pub fn sandboxed(policy: SandboxPolicy) -> Self {
         Self::new(Walls::Sandbox(policy))
@@ -192,6 +192,8 @@ impl BashConfig {
             }),
             #[cfg(not(unix))]
             Walls::None => Err(SetupError::ShellUnsupported),
+            #[cfg(all(feature = "sandbox", not(target_os = "linux")))]
+            Walls::Sandbox(_) => Err(SetupError::SandboxUnsupported),
             #[cfg(all(feature = "sandbox", target_os = "linux"))]
             Walls::Sandbox(policy) => {
                 let sandbox = super::sandbox::Sandbox::new(

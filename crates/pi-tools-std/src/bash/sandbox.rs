@@ -1,13 +1,19 @@
-//! A sandbox of the kernel for commands; feature `sandbox`, Linux only.
+//! A sandbox of the kernel for commands; feature `sandbox`. Only Linux has one.
 
 #[cfg(all(feature = "sandbox", target_os = "linux"))]
 mod linux;
 #[cfg(all(feature = "sandbox", target_os = "linux"))]
 pub(super) use self::linux::Sandbox;
-#[cfg(all(feature = "sandbox", target_os = "linux"))]
-pub use self::linux::{Backend, ReadAccess, SandboxPolicy};
+#[cfg(feature = "sandbox")]
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "nothing can be enforced here")
+)]
+mod wanted;
+#[cfg(feature = "sandbox")]
+pub use self::wanted::{Backend, ReadAccess, SandboxPolicy};
 
-#[cfg(not(all(feature = "sandbox", target_os = "linux")))]
+#[cfg(all(unix, not(all(feature = "sandbox", target_os = "linux"))))]
 mod none {
     use std::io;
     use std::path::Path;
@@ -28,5 +34,5 @@ mod none {
         }
     }
 }
-#[cfg(not(all(feature = "sandbox", target_os = "linux")))]
+#[cfg(all(unix, not(all(feature = "sandbox", target_os = "linux"))))]
 pub(super) use self::none::Sandbox;

@@ -122,11 +122,13 @@ impl<'a> Lines<'a> {
             }
         }
         if answer.text.len() > self.window.max_bytes || self.open_len > line.len() as u64 + 1 {
+            let shown = (answer.text.len() - before) as u64;
             answer.text.truncate(before);
             answer.invalid_bytes = invalid_before;
             answer.stopped = Some(Stopped::By(TruncatedBy::Bytes));
             if answer.shown_lines == 0 {
-                answer.first_line_too_long = Some(self.open_len);
+                // Bytes that are no text take more room when they are shown.
+                answer.first_line_too_long = Some(self.open_len.max(shown));
             }
             return;
         }

@@ -20,6 +20,7 @@ use seccompiler::{
 
 use crate::bash::ops::ShellCommand;
 use crate::bash::protected;
+use crate::bash::sandbox::wanted::{Backend, ReadAccess, SandboxPolicy};
 use crate::bash::spill::SpillFolder;
 use crate::error::SetupError;
 
@@ -35,86 +36,6 @@ const X32: i64 = 0x4000_0000;
 const SYSTEM: [&str; 11] = [
     "/bin", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/nix", "/opt", "/proc", "/sbin", "/usr",
 ];
-
-/// What a sandboxed command may do.
-///
-/// By default it may read everything, write in the workspace folder and in a folder for temporary
-/// files, and has no network.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SandboxPolicy {
-    write_roots: Vec<PathBuf>,
-    read: ReadAccess,
-    network: bool,
-    best_effort: bool,
-    backend: Backend,
-}
-
-/// What a sandboxed command may read.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ReadAccess {
-    /// Everything. The default.
-    #[default]
-    All,
-    /// What it may write, the folders of the system, and these.
-    Only(Vec<PathBuf>),
-}
-
-/// What enforces a sandbox.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Backend {
-    /// Landlock and seccomp. The default. Protected paths in a folder that may be written are
-    /// reported when a command has changed them.
-    #[default]
-    Landlock,
-    /// The program `bwrap`: mounts and namespaces. Protected paths cannot be changed.
-    Bubblewrap,
-}
-
-impl SandboxPolicy {
-    /// The default policy.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Lets commands write in one more folder, which must exist.
-    #[must_use]
-    pub fn with_write_root(mut self, root: impl Into<PathBuf>) -> Self {
-        self.write_roots.push(root.into());
-        self
-    }
-
-    /// Sets what commands may read.
-    #[must_use]
-    pub fn with_read(mut self, read: ReadAccess) -> Self {
-        self.read = read;
-        self
-    }
-
-    /// Sets whether commands have the network.
-    #[must_use]
-    pub fn with_network(mut self, network: bool) -> Self {
-        self.network = network;
-        self
-    }
-
-    /// Sets whether a kernel that cannot enforce everything will do; no by default. The details of
-    /// a result then say `partial`.
-    #[must_use]
-    pub fn with_best_effort(mut self, best_effort: bool) -> Self {
-        self.best_effort = best_effort;
-        self
-    }
-
-    /// Sets what enforces it.
-    #[must_use]
-    pub fn with_backend(mut self, backend: Backend) -> Self {
-        self.backend = backend;
-        self
-    }
-}
 
 /// A sandbox that this kernel can enforce.
 #[derive(Debug)]

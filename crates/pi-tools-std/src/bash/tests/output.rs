@@ -181,6 +181,28 @@ async fn long_output_is_cut_and_kept_in_a_file_that_can_be_read() {
     );
 }
 
+#[tokio::test]
+async fn the_advice_for_a_long_line_is_a_command_that_works() {
+    let place = with(BashConfig::unsandboxed(), |set| set.limits(small()));
+    place.file("it's long.txt", format!("short\n{}\n", "x".repeat(400)));
+    for path in ["it's long.txt", "@it's long.txt"] {
+        let text = place.ok("read", json!({ "path": path, "offset": 2 })).await;
+        let advice = text
+            .split_once("Use bash: ")
+            .unwrap()
+            .1
+            .strip_suffix(']')
+            .unwrap();
+        assert!(advice.starts_with("sed -n '2p' "), "{advice}");
+        let answered = place.bash(advice).await;
+        assert!(
+            answered.text.starts_with(&"x".repeat(200)),
+            "{}",
+            answered.text
+        );
+    }
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn the_file_is_private_and_goes_with_the_set() {

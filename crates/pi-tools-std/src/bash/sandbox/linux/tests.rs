@@ -2,10 +2,10 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{Backend, Enforced, ReadAccess, Rules, Sandbox, SandboxPolicy};
+use super::{Enforced, Rules, Sandbox};
 use crate::bash::SpillFolder;
 use crate::testing::{Answered, Place};
-use crate::{BashConfig, SetupError, ToolSet, Workspace};
+use crate::{Backend, BashConfig, ReadAccess, SandboxPolicy, SetupError, ToolSet, Workspace};
 
 /// Says aloud that a test needs more than this machine has; in CI that is a failure.
 fn skipped(why: &str) {
