@@ -26,6 +26,8 @@ pub(super) fn replace(
     let old = match folder.symlink_metadata(name) {
         Ok(old) if old.is_dir() => return Err(FileError::IsFolder),
         Ok(old) if !old.is_file() => return Err(FileError::NotRegular),
+        // Moving a new file over it would not ask for this.
+        Ok(_) if !may_write(&folder, name) => return Err(FileError::PermissionDenied),
         Ok(old) => Some(old),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error.into()),
@@ -181,6 +183,22 @@ impl Target<'_> {
             atomic,
             stamp: stamp_of(&file.metadata()?),
         })
+    }
+}
+
+/// Returns false if the mode of a file keeps this process from writing it.
+fn may_write(folder: &Dir, name: &OsStr) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::fs::{Access, AtFlags, accessat};
+        use rustix::io::Errno;
+        let allowed = accessat(folder, name, Access::WRITE_OK, AtFlags::EACCESS);
+        !matches!(allowed, Err(Errno::ACCESS | Errno::PERM))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (folder, name);
+        true
     }
 }
 

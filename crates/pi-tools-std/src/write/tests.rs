@@ -229,6 +229,26 @@ async fn mode_links_and_other_names_survive() {
     assert_eq!(place.content("second"), b"n");
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_may_not_be_written_is_left_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let place = Place::new();
+    let path = place.file("a", "old");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    let written = place
+        .call("write", json!({ "path": "a", "content": "new" }))
+        .await;
+    // The mode binds everybody but the superuser.
+    if fs::OpenOptions::new().append(true).open(&path).is_err() {
+        assert_eq!(written.text, "Permission denied: a");
+        assert_eq!(place.content("a"), b"old");
+    } else {
+        assert_eq!(place.content("a"), b"new");
+    }
+}
+
 #[tokio::test]
 async fn an_abort_before_the_start_touches_nothing() {
     let place = Place::new();
