@@ -19,6 +19,9 @@ pub(super) const REAP: Duration = Duration::from_secs(2);
 /// How often it is looked whether a group has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// How often it is looked for a process in a group of which only ended ones are seen.
+const LOOKS: usize = 10;
+
 /// How long killed processes have to be gone.
 const GONE: Duration = Duration::from_millis(500);
 
@@ -70,7 +73,7 @@ impl Target {
             wait_until(GONE, || !self.is_alive());
         }
         let number = |pid: Pid| pid.as_raw_nonzero().get().unsigned_abs();
-        self.processes().into_iter().map(number).collect()
+        self.look().running.into_iter().map(number).collect()
     }
 
     /// Ends it by force, without waiting.
@@ -81,57 +84,87 @@ impl Target {
         self.signal(Signal::KILL);
     }
 
-    /// Returns true if anything of it is left.
+    /// Returns true if anything of it is left. It blocks, for a few milliseconds at most.
     pub(super) fn is_alive(&self) -> bool {
-        !self.processes().is_empty()
+        let mut before = self.look();
+        for _ in 0..LOOKS {
+            if !before.running.is_empty() {
+                return true;
+            }
+            if !before.has_group {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(1));
+            // Where each process starts the next one and ends, hardly one is seen running.
+            let now = self.look();
+            if now.has_group && now.ended.iter().any(|ended| !before.ended.contains(ended)) {
+                return true;
+            }
+            before = now;
+        }
+        // Nobody takes notice of those that have ended, unless there is nobody to be seen at all.
+        before.ended.is_empty()
     }
 
     fn signal(&self, signal: Signal) {
-        // Before the shell has ended the group is certainly ours.
-        if self.exit.borrow().is_none() || !cfg!(target_os = "linux") {
+        let seen = self.look();
+        if seen.has_group {
+            // One signal for all of them is the only one that nobody can run away from.
             let _ = kill_process_group(self.group, signal);
         }
         if cfg!(target_os = "linux") {
-            for process in self.processes() {
+            for process in seen.running {
                 let _ = kill_process(process, signal);
             }
         }
     }
 
-    /// Lists the processes that are left: those that carry the mark, and those of the group.
-    fn processes(&self) -> Vec<Pid> {
+    /// Looks for processes that carry the mark, and for those of the group.
+    fn look(&self) -> Seen {
+        let mut seen = Seen {
+            has_group: test_kill_process_group(self.group).is_ok(),
+            ..Seen::default()
+        };
         if !cfg!(target_os = "linux") {
-            let is_there = test_kill_process_group(self.group).is_ok();
-            return if is_there {
-                vec![self.group]
-            } else {
-                Vec::new()
-            };
+            seen.running.extend(seen.has_group.then_some(self.group));
+            return seen;
         }
         let wanted = format!("{MARK}={}", self.mark);
-        let has_ended = self.exit.borrow().is_some();
-        let mut marked = Vec::new();
+        let is_free = self.exit.borrow().is_some();
         let mut others = Vec::new();
-        let mut is_ours = true;
         for process in all_processes() {
-            let Some(group) = group_of(process) else {
+            let Some((group, has_ended)) = group_of(process) else {
                 continue;
             };
             let in_group = group == self.group.as_raw_nonzero().get();
-            if carries(process, wanted.as_bytes()) {
-                marked.push(process);
-            } else if in_group {
+            if in_group && is_free && process == self.group {
                 // Whoever has the number of a shell that has ended is somebody else, with a group of
                 // its own.
-                is_ours &= !(has_ended && process == self.group);
+                seen.has_group = false;
+            }
+            if has_ended {
+                seen.ended.extend(in_group.then_some(process));
+            } else if carries(process, wanted.as_bytes()) {
+                seen.running.push(process);
+            } else if in_group {
                 others.push(process);
             }
         }
-        if is_ours {
-            marked.append(&mut others);
+        if seen.has_group {
+            seen.running.append(&mut others);
         }
-        marked
+        seen
     }
+}
+
+/// What is left of a command.
+#[derive(Debug, Default)]
+struct Seen {
+    running: Vec<Pid>,
+    /// The group is there, and it is still that of the command.
+    has_group: bool,
+    /// Processes of the group that have ended without anybody taking notice yet.
+    ended: Vec<Pid>,
 }
 
 fn wait_until(time: Duration, is_done: impl Fn() -> bool) {
@@ -151,8 +184,8 @@ fn all_processes() -> Vec<Pid> {
         .collect()
 }
 
-/// Tells the group of a process; `None` if it has ended, also if nobody has taken notice yet.
-fn group_of(process: Pid) -> Option<i32> {
+/// Tells the group of a process, and whether it has ended without anybody taking notice yet.
+fn group_of(process: Pid) -> Option<(i32, bool)> {
     let stat = std::fs::read(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
     // The name of the program stands in parentheses and may hold anything.
     let end = stat.iter().rposition(|byte| *byte == b')')?;
@@ -160,7 +193,7 @@ fn group_of(process: Pid) -> Option<i32> {
     let mut fields = rest.split_whitespace();
     let state = fields.next()?;
     let group = fields.nth(1)?.parse().ok()?;
-    (!matches!(state, "Z" | "X")).then_some(group)
+    Some((group, matches!(state, "Z" | "X")))
 }
 
 fn carries(pid: Pid, wanted: &[u8]) -> bool {

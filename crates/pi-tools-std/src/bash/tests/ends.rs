@@ -1,5 +1,8 @@
 //! How a command ends.
 
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use pi_core::ToolContext;
@@ -162,6 +165,34 @@ async fn f58_a_process_without_its_environment_is_found_by_its_group() {
     assert!(is_there());
     place.set.shutdown().await;
     assert!(!is_there());
+}
+
+#[tokio::test]
+async fn f58_a_process_that_always_moves_on_is_ended_too() {
+    let place = place();
+    // Each process starts the next one and ends, so none of them is there for long.
+    let command = "hop() { hop & exit; }; hop >/dev/null 2>&1 & echo started";
+    let answered = place.bash(command).await;
+    assert!(answered.text.contains("still running"), "{}", answered.text);
+    place.set.shutdown().await;
+    let group = details(&answered, "backgroundGroup").to_string();
+    // Some may have ended without anybody having taken notice, but no new ones come.
+    let ended = members(&group);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let later = members(&group);
+    assert!(later.is_subset(&ended), "{later:?} after {ended:?}");
+}
+
+/// Lists the processes of a group, also those that have ended.
+fn members(group: &str) -> HashSet<OsString> {
+    let is_member = |process: &Path| {
+        let stat = std::fs::read_to_string(process.join("stat")).unwrap_or_default();
+        let fields = stat.rsplit(") ").next().unwrap_or_default();
+        fields.split(' ').nth(2) == Some(group)
+    };
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let members = processes.filter(|process| is_member(&process.path()));
+    members.map(|process| process.file_name()).collect()
 }
 
 #[tokio::test]
