@@ -13,6 +13,7 @@ use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, LandlockStatus,
     Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, Scope, path_beneath_rules,
 };
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule,
@@ -35,6 +36,20 @@ const X32: i64 = 0x4000_0000;
 /// What programs need to be able to read to run at all.
 const SYSTEM: [&str; 11] = [
     "/bin", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/nix", "/opt", "/proc", "/sbin", "/usr",
+];
+
+/// What the administrator keeps in a sandbox: what ordinary work on files and processes needs. By the
+/// rest (making devices, mounting, loading modules, looking into other processes) a command gets
+/// around every rule on files.
+const KEPT: [(&str, CapabilitySet); 8] = [
+    ("CAP_CHOWN", CapabilitySet::CHOWN),
+    ("CAP_DAC_OVERRIDE", CapabilitySet::DAC_OVERRIDE),
+    ("CAP_FOWNER", CapabilitySet::FOWNER),
+    ("CAP_FSETID", CapabilitySet::FSETID),
+    ("CAP_KILL", CapabilitySet::KILL),
+    ("CAP_NET_BIND_SERVICE", CapabilitySet::NET_BIND_SERVICE),
+    ("CAP_SETGID", CapabilitySet::SETGID),
+    ("CAP_SETUID", CapabilitySet::SETUID),
 ];
 
 /// A sandbox that this kernel can enforce.
@@ -170,28 +185,37 @@ impl Rules {
                 source,
             })
         };
-        let mut write = vec![real(folder)?, real(&spill.tmp())?];
+        let real_folder = real(folder)?;
+        let mut write = vec![real_folder.clone(), real(&spill.tmp())?];
         for root in &policy.write_roots {
             write.push(real(root)?);
         }
-        write.extend(["/dev/null", "/dev/tty"].map(PathBuf::from));
+        let mut write = outermost(write);
         let read = match &policy.read {
             ReadAccess::All => None,
             ReadAccess::Only(roots) => {
                 let mut read: Vec<_> = SYSTEM.into_iter().map(PathBuf::from).collect();
                 for root in roots {
-                    read.push(real(root)?);
+                    let root = real(root)?;
+                    if !is_within(&root, &write) {
+                        read.push(root);
+                    }
                 }
                 Some(read)
             }
         };
+        write.extend(["/dev/null", "/dev/tty"].map(PathBuf::from));
+        let protected = protected::paths(&real_folder, protected);
         Ok(Self {
             backend: policy.backend,
             network: policy.network,
             best_effort: policy.best_effort,
             read,
             write,
-            protected: protected::paths(folder, protected),
+            protected: protected
+                .into_iter()
+                .map(|path| path.canonicalize().unwrap_or(path))
+                .collect(),
             folder: folder.to_owned(),
         })
     }
@@ -199,11 +223,13 @@ impl Rules {
     fn enter_for_good(&self) -> Result<Enforced, String> {
         let landlock = self.restrict_files();
         let landlock = landlock.map_err(|error| format!("Landlock: {error}"))?;
-        let seccomp = self.restrict_calls();
-        match seccomp {
+        let calls = self.restrict_calls();
+        let calls = calls.map_err(|error| format!("seccomp: {error}"));
+        let powers = drop_powers().map_err(|error| format!("capabilities: {error}"));
+        match calls.and(powers) {
             Ok(()) => Ok(landlock),
             Err(_) if self.best_effort => Ok(Enforced::Partly),
-            Err(error) => Err(format!("seccomp: {error}")),
+            Err(error) => Err(error),
         }
     }
 
@@ -290,8 +316,16 @@ impl Rules {
         for root in self.write.iter().filter(|root| !root.starts_with("/dev")) {
             command.arg("--bind").arg(root).arg(root);
         }
-        for path in &self.protected {
+        // What a command has made a link since would open what the link leads to.
+        let is_itself = |path: &&PathBuf| path.canonicalize().is_ok_and(|real| real == **path);
+        for path in self.protected.iter().filter(is_itself) {
             command.arg("--ro-bind-try").arg(path).arg(path);
+        }
+        if rustix::process::geteuid().is_root() {
+            command.args(["--cap-drop", "ALL"]);
+            for (name, _) in KEPT {
+                command.args(["--cap-add", name]);
+            }
         }
         command
     }
@@ -310,4 +344,34 @@ impl Rules {
         let said = String::from_utf8_lossy(&tried.stderr);
         Err(format!("the program bwrap: {}", said.trim()))
     }
+}
+
+/// Leaves out folders inside of others. They add nothing, and a command that may write in the outer
+/// one could replace the inner one by a link, which would open to the next command what the link
+/// leads to.
+fn outermost(roots: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut kept: Vec<PathBuf> = Vec::new();
+    for root in roots {
+        if !is_within(&root, &kept) {
+            kept.retain(|inner| !inner.starts_with(&root));
+            kept.push(root);
+        }
+    }
+    kept
+}
+
+fn is_within(path: &Path, roots: &[PathBuf]) -> bool {
+    roots.iter().any(|root| path.starts_with(root))
+}
+
+/// Gives up, for the calling thread and all that it starts, what only an administrator may do.
+fn drop_powers() -> io::Result<()> {
+    let kept = KEPT
+        .iter()
+        .fold(CapabilitySet::empty(), |all, (_, kept)| all | *kept);
+    let mut sets = capabilities(None)?;
+    sets.effective &= kept;
+    sets.permitted &= kept;
+    sets.inheritable &= kept;
+    Ok(set_capabilities(None, sets)?)
 }

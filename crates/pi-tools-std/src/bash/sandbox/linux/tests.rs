@@ -56,6 +56,9 @@ async fn f67_writing_outside_is_denied() {
             format!("ln -s {target} link && echo new > link"),
             format!("touch {target}-2"),
             format!("cp /bin/true {target}-2"),
+            format!("mount -o remount,bind,rw /; touch {target}-2"),
+            format!("unshare -Urm mount -o remount,bind,rw /; touch {target}-2"),
+            format!("unshare -Urm sh -c 'mount -o remount,bind,rw /; touch {target}-2'"),
         ] {
             let answered = bash(&place, &command).await;
             assert!(answered.is_error, "{command}: {}", answered.text);
@@ -179,6 +182,80 @@ async fn reading_can_be_limited() {
         assert!(answered.text.starts_with("inside"), "{}", answered.text);
         assert!(!answered.text.contains("secret\n"), "{}", answered.text);
         assert!(answered.is_error);
+    }
+}
+
+#[tokio::test]
+async fn f67_a_root_that_a_command_replaces_by_a_link_opens_nothing() {
+    for policy in backends() {
+        let Some(mut place) = sandboxed(policy.clone()) else {
+            return;
+        };
+        let outside = place.outside("kept");
+        std::fs::create_dir(&outside).unwrap();
+        std::fs::write(outside.join("secret"), "hidden").unwrap();
+        let (cache, docs) = (place.root().join("cache"), place.root().join("docs"));
+        std::fs::create_dir(&cache).unwrap();
+        std::fs::create_dir(&docs).unwrap();
+        let policy = policy
+            .with_write_root(&cache)
+            .with_read(ReadAccess::Only(vec![docs]));
+        place.set = ToolSet::builder(Workspace::confined(place.root()).unwrap())
+            .bash(BashConfig::sandboxed(policy))
+            .build()
+            .unwrap();
+        let kept = outside.display();
+        let swapped = format!("rmdir cache docs && ln -s {kept} cache && ln -s {kept} docs");
+        assert_eq!(bash(&place, &swapped).await.text, "(no output)");
+        let answered = bash(&place, "touch cache/new; cat docs/secret cache/secret").await;
+        assert!(answered.is_error, "{}", answered.text);
+        assert!(!answered.text.contains("hidden"), "{}", answered.text);
+        assert!(!outside.join("new").exists());
+    }
+}
+
+#[tokio::test]
+async fn f67_a_protected_file_that_a_command_makes_a_link_opens_nothing() {
+    for policy in backends() {
+        let policy = policy.with_read(ReadAccess::Only(Vec::new()));
+        let Some(place) = sandboxed(policy) else {
+            return;
+        };
+        let secret = place.outside("secret");
+        std::fs::write(&secret, "hidden").unwrap();
+        let made = format!("mkdir .git && ln -s {} .git/config", secret.display());
+        assert!(!bash(&place, &made).await.is_error);
+        let answered = bash(&place, "echo on; cat .git/config").await;
+        assert!(answered.text.starts_with("on\n"), "{}", answered.text);
+        assert!(!answered.text.contains("hidden"), "{}", answered.text);
+    }
+}
+
+#[tokio::test]
+async fn f67_devices_cannot_be_made() {
+    for policy in backends() {
+        let Some(place) = sandboxed(policy) else {
+            return;
+        };
+        for command in ["mknod full c 1 7", "mknod loop b 7 0"] {
+            let answered = bash(&place, command).await;
+            assert!(answered.is_error, "{command}: {}", answered.text);
+        }
+        let answered = bash(&place, "mkfifo pipe && echo ok").await;
+        assert_eq!(answered.text, "ok");
+    }
+}
+
+#[tokio::test]
+async fn f69_the_environment_of_the_host_cannot_be_read() {
+    let pid = std::process::id();
+    for policy in backends() {
+        let Some(place) = sandboxed(policy) else {
+            return;
+        };
+        let answered = bash(&place, &format!("tr '\\0' '\\n' < /proc/{pid}/environ")).await;
+        assert!(answered.is_error, "{}", answered.text);
+        assert!(!answered.text.contains("PATH="), "{}", answered.text);
     }
 }
 
