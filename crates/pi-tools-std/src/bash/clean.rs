@@ -10,6 +10,9 @@ pub(super) trait Lines {
     fn rewrite_line(&mut self);
 }
 
+/// What stands for a byte that is no text: U+FFFD.
+const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
+
 /// Removes escape sequences and control characters, and of a line that is written over with CR keeps
 /// the last form. What comes out does not depend on the pieces in which the bytes come.
 #[derive(Debug, Default)]
@@ -59,11 +62,13 @@ impl Cleaner {
 
     /// Ends the output: a character that has not ended will not.
     pub(super) fn end(&mut self, lines: &mut impl Lines) {
-        match std::mem::take(&mut self.state) {
-            State::Latin => self.text(&[0xc2], lines),
-            State::Ef => self.text(&[0xef], lines),
-            State::EfBf => self.text(&[0xef, 0xbf], lines),
-            _ => {}
+        let held = match std::mem::take(&mut self.state) {
+            State::Latin | State::Ef => 1,
+            State::EfBf => 2,
+            _ => 0,
+        };
+        for _ in 0..held {
+            self.text(REPLACEMENT, lines);
         }
     }
 
@@ -96,9 +101,16 @@ impl Cleaner {
         };
     }
 
-    /// Adds bytes that were held back, and one more.
+    /// Adds bytes that were held back, and one more. If that does not go on with their character,
+    /// they are no text; as they are, they could make a control character with what comes later.
     fn held(&mut self, held: &[u8], byte: u8, lines: &mut impl Lines) -> State {
-        self.text(held, lines);
+        if matches!(byte, 0x80..=0xbf) {
+            self.text(held, lines);
+        } else {
+            for _ in held {
+                self.text(REPLACEMENT, lines);
+            }
+        }
         self.plain(byte, lines)
     }
 

@@ -48,6 +48,9 @@ fn bytes_that_are_no_text_are_shown_one_by_one() {
         (b"\xc2", "\u{fffd}"),
         (b"\xef\xbf", "\u{fffd}\u{fffd}"),
         (b"\xc2\xc2\xa9", "\u{fffd}\u{a9}"),
+        // What stood between them is taken out, and must not leave a control character.
+        (b"\xc2\x07\x85", "\u{fffd}\u{fffd}"),
+        (b"\xef\xbf\x1b[m\xb9", "\u{fffd}\u{fffd}\u{fffd}"),
     ] {
         assert_eq!(finished(raw, 100, 1000).text, expected, "{raw:?}");
     }

@@ -190,7 +190,7 @@ fn members(group: &str) -> HashSet<OsString> {
         let fields = stat.rsplit(") ").next().unwrap_or_default();
         fields.split(' ').nth(2) == Some(group)
     };
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let processes = std::fs::read_dir("/proc").expect("Linux has it").flatten();
     let members = processes.filter(|process| is_member(&process.path()));
     members.map(|process| process.file_name()).collect()
 }
