@@ -187,25 +187,33 @@ impl Tail {
 
 impl Lines for Tail {
     fn text(&mut self, bytes: &[u8]) {
-        self.open_bytes += bytes.len() as u64;
-        push_bounded(&mut self.open, bytes, self.max_bytes);
-    }
-
-    fn end_line(&mut self) {
-        self.last_bytes = self.open_bytes;
-        self.lines += 1;
-        self.bytes += self.open_bytes + 1;
-        self.open_bytes = 0;
-        self.open.push(b'\n');
-        let line = std::mem::take(&mut self.open);
-        push_bounded(&mut self.ended, &line, self.max_bytes);
-        self.open = line;
-        self.open.clear();
+        let Some(end) = memchr::memrchr(b'\n', bytes) else {
+            return self.add_to_open(bytes);
+        };
+        let (last, _) = bytes.split_at(end);
+        self.last_bytes = match memchr::memrchr(b'\n', last) {
+            Some(before) => (end - before - 1) as u64,
+            None => self.open_bytes + end as u64,
+        };
+        let (ended, open) = bytes.split_at(end + 1);
+        self.lines += memchr::memchr_iter(b'\n', ended).count() as u64;
+        self.bytes += self.open_bytes + ended.len() as u64;
+        push_bounded(&mut self.ended, &self.open, self.max_bytes);
+        push_bounded(&mut self.ended, ended, self.max_bytes);
+        self.rewrite_line();
+        self.add_to_open(open);
     }
 
     fn rewrite_line(&mut self) {
         self.open.clear();
         self.open_bytes = 0;
+    }
+}
+
+impl Tail {
+    fn add_to_open(&mut self, bytes: &[u8]) {
+        self.open_bytes += bytes.len() as u64;
+        push_bounded(&mut self.open, bytes, self.max_bytes);
     }
 }
 

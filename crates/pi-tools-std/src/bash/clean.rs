@@ -2,10 +2,8 @@
 
 /// What is left of the output.
 pub(super) trait Lines {
-    /// Adds to the line.
+    /// Adds text, in which LF ends a line.
     fn text(&mut self, bytes: &[u8]);
-    /// Ends the line.
-    fn end_line(&mut self);
     /// Throws away what the line holds so far.
     fn rewrite_line(&mut self);
 }
@@ -46,8 +44,7 @@ impl Cleaner {
     pub(super) fn push(&mut self, mut bytes: &[u8], lines: &mut impl Lines) {
         while !bytes.is_empty() {
             if self.state == State::Text {
-                let plain = bytes.iter().position(|byte| is_special(*byte));
-                let (text, rest) = bytes.split_at(plain.unwrap_or(bytes.len()));
+                let (text, rest) = bytes.split_at(plain_len(bytes));
                 if !text.is_empty() {
                     self.text(text, lines);
                 }
@@ -119,12 +116,7 @@ impl Cleaner {
             0x1b => return State::Escape,
             0xc2 => return State::Latin,
             0xef => return State::Ef,
-            b'\n' => {
-                self.after_cr = false;
-                lines.end_line();
-            }
             b'\r' => self.after_cr = true,
-            b'\t' => self.text(b"\t", lines),
             byte if is_special(byte) => {}
             byte => self.text(&[byte], lines),
         }
@@ -132,14 +124,75 @@ impl Cleaner {
     }
 
     fn text(&mut self, text: &[u8], lines: &mut impl Lines) {
-        if std::mem::take(&mut self.after_cr) {
+        if std::mem::take(&mut self.after_cr) && !text.starts_with(b"\n") {
             lines.rewrite_line();
         }
         lines.text(text);
     }
 }
 
+/// Returns how many bytes from the start are plain text, eight at a time: most output is nothing else.
+fn plain_len(bytes: &[u8]) -> usize {
+    let (blocks, _) = bytes.as_chunks::<8>();
+    let plain = blocks
+        .iter()
+        .take_while(|block| !has_special(**block))
+        .count()
+        * 8;
+    let rest = bytes.get(plain..).unwrap_or_default();
+    let special = rest.iter().position(|byte| is_special(*byte));
+    plain + special.unwrap_or(rest.len())
+}
+
 /// Returns true for what may not be plain text.
 fn is_special(byte: u8) -> bool {
-    byte < 0x20 || matches!(byte, 0x7f | 0xc2 | 0xef)
+    matches!(byte, 0..=0x08 | 0x0b..=0x1f | 0x7f | 0xc2 | 0xef)
+}
+
+/// Returns true if [`is_special`] holds for one of the bytes.
+fn has_special(block: [u8; 8]) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let block = u64::from_ne_bytes(block);
+    // The highest bit of each byte that is not the given one; no sum reaches the next byte.
+    let differs = |block: u64, byte: u64| {
+        let block = block ^ (ONES * byte);
+        (((block & (ONES * 0x7f)) + ONES * 0x7f) | block) & (ONES * 0x80)
+    };
+    let is_plain = differs(block, 0x7f) & differs(block, 0xc2) & differs(block, 0xef);
+    // Bytes below 0x20 have none of the upper three bits.
+    let is_control = !differs(block & (ONES * 0xe0), 0);
+    let is_blank = !(differs(block, b'\t'.into()) & differs(block, b'\n'.into()));
+    (is_plain & (!is_control | is_blank)) & (ONES * 0x80) != ONES * 0x80
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{is_special, plain_len};
+
+    proptest! {
+        #[test]
+        fn plain_text_ends_at_the_first_byte_that_is_special(
+            text in prop::collection::vec(
+                prop_oneof![9 => b' '..=b'~', 2 => any::<u8>(), 1 => Just(b'\n')],
+                0..40,
+            ),
+        ) {
+            let expected = text.iter().position(|byte| is_special(*byte));
+            prop_assert_eq!(plain_len(&text), expected.unwrap_or(text.len()));
+        }
+    }
+
+    #[test]
+    fn every_byte_is_told_at_every_place() {
+        for byte in 0..=u8::MAX {
+            for place in 0..8 {
+                let mut text = *b"abcdefgh";
+                text[place] = byte;
+                let expected = if is_special(byte) { place } else { 8 };
+                assert_eq!(plain_len(&text), expected, "{byte:#x} at {place}");
+            }
+        }
+    }
 }
