@@ -8,6 +8,9 @@ use super::{CommandPolicy, CommandRequest, Decision};
 /// Words that run what follows them in a way that no rule can see.
 const HIDING: [&str; 5] = ["eval", "exec", "source", ".", "!"];
 
+/// Stands in a word for `*`, `?` and `[` without quotes. No command can hold it itself.
+const PATTERN: char = '\0';
+
 /// A rule about commands that begin with some words.
 ///
 /// # Examples
@@ -78,12 +81,12 @@ impl PrefixRule {
     }
 
     fn applies(&self, command: &[String]) -> bool {
+        let is_strict = self.decision != Decision::Allow;
         command.len() >= self.words.len()
-            && self
-                .words
-                .iter()
-                .zip(command)
-                .all(|(alternatives, word)| alternatives.contains(word))
+            && self.words.iter().zip(command).all(|(alternatives, word)| {
+                // A word that the shell makes of file names may become any.
+                alternatives.contains(word) || (is_strict && word.contains(PATTERN))
+            })
     }
 }
 
@@ -109,6 +112,9 @@ pub enum PolicyError {
 
 /// A policy of rules by the first words of a command. The strictest rule that applies wins: one
 /// that denies, then one that asks, then one that allows.
+///
+/// A word with `*`, `?` or `[` may become any word: rules that deny or ask take it for theirs, rules
+/// that allow do not.
 ///
 /// Only plain commands, alone or joined by `&&`, `||`, `;`, `|` or a new line, can be allowed, and
 /// each of them must be. People are asked about everything else: substitutions, variables,
@@ -208,6 +214,9 @@ fn plain_commands(text: &str) -> Option<Vec<Vec<String>>> {
 
 /// Cuts a text at what joins commands; `None` if it has what is not plain.
 fn pieces(text: &str) -> Option<Vec<String>> {
+    if text.contains(PATTERN) {
+        return None;
+    }
     let mut pieces = Vec::new();
     let mut piece = String::new();
     let mut chars = text.chars().peekable();
@@ -221,6 +230,10 @@ fn pieces(text: &str) -> Option<Vec<String>> {
             (_, '\\') => {
                 piece.push(c);
                 piece.push(chars.next()?);
+                continue;
+            }
+            (None, '*' | '?' | '[') => {
+                piece.push(PATTERN);
                 continue;
             }
             (None, '(' | ')' | '{' | '}' | '<' | '#') => return None,
@@ -251,8 +264,10 @@ fn duplicate(
 ) -> Option<()> {
     chars.next_if_eq(&'&')?;
     chars.next_if(char::is_ascii_digit)?;
-    if piece.ends_with(|c: char| c.is_ascii_digit()) {
-        piece.pop();
+    // Digits name a stream only where they are all of the word.
+    let word = piece.trim_end_matches(|c: char| c.is_ascii_digit());
+    if word.is_empty() || word.ends_with([' ', '\t']) {
+        piece.truncate(word.len());
     }
     chars
         .peek()
