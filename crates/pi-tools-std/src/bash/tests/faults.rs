@@ -95,3 +95,29 @@ async fn f61_a_folder_that_is_gone_is_told_and_nothing_more() {
         answered.text
     );
 }
+
+#[tokio::test]
+async fn f69_secrets_of_the_host_do_not_reach_a_command() {
+    // A process cannot safely change its own environment, so this test runs itself in another one.
+    if std::env::var_os("PI_TEST_AGAIN").is_none() {
+        let test = "bash::tests::faults::f69_secrets_of_the_host_do_not_reach_a_command";
+        let again = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([test, "--exact", "--nocapture"])
+            .env("PI_TEST_AGAIN", "plain")
+            .env("ANTHROPIC_API_KEY", "hidden-1")
+            .env("aws_session_token", "hidden-2")
+            .env("CLOUDSDK_CONFIG", "hidden-3")
+            .env("BASH_ENV", "hidden-4")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&again.stdout);
+        let said = format!("{said}{}", String::from_utf8_lossy(&again.stderr));
+        assert!(again.status.success(), "{said}");
+        assert!(said.contains("1 passed"), "{said}");
+        return;
+    }
+    let answered = place().bash("env").await;
+    let text = answered.text;
+    assert!(text.contains("PI_TEST_AGAIN=plain"));
+    assert!(!text.contains("hidden"));
+}
