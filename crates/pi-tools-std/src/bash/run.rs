@@ -85,6 +85,9 @@ pub(super) async fn run(
         return Err("command must not be empty.".into());
     }
     let timeout = timeout(args.timeout, &inner.shared.limits)?;
+    if tokio::runtime::Handle::try_current().is_err() {
+        return Err("This tool needs a tokio runtime.".into());
+    }
     ticket.ready(&cx).await.map_err(|_| aborted())?;
     tokio::select! {
         biased;

@@ -1,5 +1,6 @@
 //! What a command says.
 
+use futures_util::FutureExt as _;
 use serde_json::json;
 
 use super::{details, place, small, updates, with};
@@ -66,6 +67,14 @@ async fn arguments_that_make_no_sense_are_refused() {
         .ok("bash", json!({ "command": "echo ok", "timeout": 1e9 }))
         .await;
     assert_eq!(text, "ok\n\n[Timeout limited to 3600 seconds.]");
+}
+
+#[test]
+fn without_a_runtime_nothing_runs() {
+    let place = place();
+    let answered = place.bash("touch mark").now_or_never().unwrap();
+    assert_eq!(answered.text, "This tool needs a tokio runtime.");
+    assert!(!place.root().join("mark").exists());
 }
 
 #[tokio::test]
