@@ -21,6 +21,9 @@ const REFUSALS: [&str; 3] = [
     "Read-only file system",
 ];
 
+/// The most protected files that are named; the details have all.
+const SHOWN: usize = 20;
+
 /// What is known about a command that has ended.
 pub(super) struct Report {
     end: End,
@@ -114,17 +117,7 @@ impl Report {
         for process in &self.left {
             notices.push(format!("[Process {process} could not be stopped.]"));
         }
-        if !self.protected_changed.is_empty() {
-            let files: Vec<_> = self
-                .protected_changed
-                .iter()
-                .map(|path| path.display().to_string())
-                .collect();
-            notices.push(format!(
-                "[Warning: this command changed protected files: {}]",
-                files.join(", ")
-            ));
-        }
+        notices.extend(self.protected_notice());
         notices.extend(self.sandbox_notice());
         notices
     }
@@ -164,6 +157,25 @@ impl Report {
             _ => String::new(),
         };
         format!("[Background processes are still running{group}.{file}]")
+    }
+
+    fn protected_notice(&self) -> Option<String> {
+        let changed = &self.protected_changed;
+        let shown: Vec<_> = changed
+            .iter()
+            .take(SHOWN)
+            .map(|path| path.display().to_string())
+            .collect();
+        let more = match changed.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (!shown.is_empty()).then(|| {
+            format!(
+                "[Warning: this command changed protected files: {}{more}]",
+                shown.join(", ")
+            )
+        })
     }
 
     fn sandbox_notice(&self) -> Option<String> {

@@ -6,8 +6,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-/// The most files that are looked at.
-const MAX_FILES: usize = 1_000;
+/// The most files and folders that are looked at below one path.
+const MAX_ENTRIES: usize = 1_000;
 
 /// The most bytes of a file that are looked at.
 const MAX_BYTES: u64 = 1 << 20;
@@ -34,7 +34,8 @@ impl Protected {
     pub(super) fn look(&self) -> State {
         let mut state = State::default();
         for path in &self.paths {
-            look(path, &mut state.0);
+            let mut left = MAX_ENTRIES;
+            look(path, &mut left, &mut state.0);
         }
         state
     }
@@ -64,17 +65,20 @@ pub(super) fn paths(folder: &Path, others: &[PathBuf]) -> Vec<PathBuf> {
     paths
 }
 
-fn look(path: &Path, state: &mut BTreeMap<PathBuf, u64>) {
-    if state.len() >= MAX_FILES {
-        return;
-    }
+/// Looks at a file or folder, as long as something is `left` of how many may be: a command may have
+/// made any number.
+fn look(path: &Path, left: &mut usize, state: &mut BTreeMap<PathBuf, u64>) {
     let Ok(metadata) = fs::symlink_metadata(path) else {
         return;
     };
+    let Some(rest) = left.checked_sub(1) else {
+        return;
+    };
+    *left = rest;
     if metadata.is_dir() {
         let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        for entry in entries.take(MAX_FILES) {
-            look(&entry.path(), state);
+        for entry in entries.take(*left) {
+            look(&entry.path(), left, state);
         }
         return;
     }
@@ -105,4 +109,32 @@ fn read(path: &Path, content: &mut Vec<u8>) -> io::Result<usize> {
         options.custom_flags(flags.bits().cast_signed());
     }
     options.open(path)?.take(MAX_BYTES).read_to_end(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use super::{MAX_ENTRIES, Protected};
+
+    #[test]
+    fn no_number_of_folders_takes_long_or_hides_a_change() {
+        let dir = tempfile::tempdir().unwrap();
+        let hooks = dir.path().join(".git/hooks");
+        let deep = (0..MAX_ENTRIES / 2).fold(hooks.clone(), |path, _| path.join("d"));
+        for number in 0..MAX_ENTRIES {
+            fs::create_dir_all(deep.join(number.to_string())).unwrap();
+        }
+        let mut left = MAX_ENTRIES;
+        super::look(&hooks, &mut left, &mut BTreeMap::new());
+        assert_eq!(left, 0);
+
+        let config = dir.path().join(".git/config");
+        fs::write(&config, "old").unwrap();
+        let watched = Protected::new(dir.path(), &[]);
+        let before = watched.look();
+        fs::write(&config, "new").unwrap();
+        assert_eq!(before.changed(&watched.look()), [config]);
+    }
 }

@@ -165,6 +165,12 @@ async fn f67_a_changed_hook_is_reported_or_cannot_be_changed() {
                 .len(),
             2
         );
+        let answered = bash(&place, "cd .git/hooks && touch $(seq 100 149)").await;
+        assert!(
+            answered.text.ends_with(" and 30 more]"),
+            "{}",
+            answered.text
+        );
     }
 }
 
