@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
 
+use crate::ci::succeeds;
+
 /// The packages with fuzz targets, which are no members of the workspace.
 const PACKAGES: [&str; 1] = ["crates/pi-tools-std"];
 
@@ -24,14 +26,13 @@ pub(crate) fn run(root: &Path, seconds: u64, only: Option<&str>) -> anyhow::Resu
                 continue;
             }
             println!("fuzz: {target}, {seconds} s ...");
-            let status = Command::new("cargo")
-                .args(["+nightly", "fuzz", "run", &target, "--"])
-                .arg(format!("-max_total_time={seconds}"))
-                .args(["-timeout=20", "-rss_limit_mb=2048", "-print_final_stats=1"])
-                .current_dir(&package)
-                .status()
-                .context("cannot run cargo fuzz")?;
-            passed &= status.success();
+            passed &= succeeds(
+                Command::new("cargo")
+                    .args(["+nightly", "fuzz", "run", &target, "--"])
+                    .arg(format!("-max_total_time={seconds}"))
+                    .args(["-timeout=20", "-rss_limit_mb=2048", "-print_final_stats=1"])
+                    .current_dir(&package),
+            )?;
         }
     }
     Ok(passed)

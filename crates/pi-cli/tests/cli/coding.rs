@@ -129,11 +129,7 @@ fn json_tells_the_output_as_it_comes_and_nothing_else() {
     let args = ["--tools", "coding", "--yes", "--sandbox", "off", "--json"];
     let run = run(dir.path(), &[&args[..], &["run `seq 3`"]].concat());
     assert_eq!(run.status, Some(0), "{run:?}");
-    let events: Vec<Value> = run
-        .stdout
-        .lines()
-        .map(|line| serde_json::from_str(line).expect(line))
-        .collect();
+    let events: Vec<Value> = run.json_lines();
     let of = |kind: &str| events.iter().filter(|event| event["type"] == kind).count();
     assert!(of("tool_execution_update") > 0, "{run:?}");
     assert_eq!(of("tool_execution_end"), 1);

@@ -87,11 +87,7 @@ fn json_is_one_event_a_line() {
     ] {
         let run = run(dir.path(), &[option, "What is in this folder?"]);
         assert_eq!(run.status, Some(0), "{run:?}");
-        let events: Vec<Value> = run
-            .stdout
-            .lines()
-            .map(|line| serde_json::from_str(line).expect(line))
-            .collect();
+        let events: Vec<Value> = run.json_lines();
         assert_eq!(events[0]["type"], "agent_start");
         let end = events.last().unwrap();
         assert_eq!(end["type"], "agent_end");

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 /// What the command did.
@@ -12,6 +13,16 @@ pub(crate) struct Run {
     pub(crate) status: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+}
+
+impl Run {
+    /// Reads the lines of standard output as JSON.
+    pub(crate) fn json_lines<T: DeserializeOwned>(&self) -> Vec<T> {
+        let lines = self.stdout.lines();
+        lines
+            .map(|line| serde_json::from_str(line).expect(line))
+            .collect()
+    }
 }
 
 impl From<Output> for Run {
