@@ -20,9 +20,7 @@ mod spill;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use pi_core::{
     BoxFuture, DynTool, PreparedCall, Replay, ToolContext, ToolDefinition, ToolError, ToolOutput,
@@ -70,7 +68,6 @@ struct Inner {
     shared: Arc<Shared>,
     config: BashConfig,
     ops: Arc<dyn BashOps>,
-    folder: PathBuf,
     spill: SpillFolder,
     processes: Processes,
     protected: protected::Protected,
@@ -87,6 +84,13 @@ struct SandboxNote {
     limits: Option<String>,
 }
 
+impl SandboxNote {
+    /// Returns true if commands are confined, fully or in part.
+    fn is_on(&self) -> bool {
+        self.limits.is_some()
+    }
+}
+
 impl Bash {
     /// # Errors
     /// If the sandbox that the configuration asks for cannot be had, or there is no shell.
@@ -95,15 +99,13 @@ impl Bash {
         config: BashConfig,
         spill: SpillFolder,
     ) -> Result<Self, SetupError> {
-        let folder = shared.base.folder.clone();
         let machine = config.machine(&shared, &spill)?;
-        let protected = protected::Protected::new(&folder, shared.protected.paths());
+        let protected = protected::Protected::new(&shared.base.folder, shared.protected.paths());
         Ok(Self(Arc::new(Inner {
             ops: machine.ops,
             sandbox: machine.sandbox,
             shared,
             config,
-            folder,
             spill,
             processes: Processes::default(),
             protected,
@@ -174,12 +176,4 @@ impl DynTool for Bash {
         let args = parse::<Args>(call);
         Box::pin(async move { run::run(bash, args?, ticket, cx).await })
     }
-}
-
-/// The time that a call may take.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Timeout {
-    after: Option<Duration>,
-    /// The maximum, if the call asked for more.
-    limited_to: Option<Duration>,
 }

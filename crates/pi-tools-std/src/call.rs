@@ -5,6 +5,17 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+/// Makes sure that there is a runtime to work in.
+///
+/// # Errors
+/// If there is none.
+pub(crate) fn require_runtime() -> Result<(), ToolError> {
+    match tokio::runtime::Handle::try_current() {
+        Ok(_) => Ok(()),
+        Err(_) => Err("This tool needs a tokio runtime.".into()),
+    }
+}
+
 /// Reads the arguments of a call.
 ///
 /// # Errors

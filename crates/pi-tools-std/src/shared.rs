@@ -7,6 +7,7 @@ use pi_core::{CancellationToken, ToolContext, ToolError};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::abort::aborted;
+use crate::call::require_runtime;
 use crate::limits::Limits;
 use crate::order::{Access, Order, Ordering, Ticket};
 use crate::path::Base;
@@ -82,9 +83,7 @@ impl Shared {
             () = cx.aborted() => return Err(aborted()),
             permit = Arc::clone(&self.blocking).acquire_owned() => permit,
         };
-        if tokio::runtime::Handle::try_current().is_err() {
-            return Err("This tool needs a tokio runtime.".into());
-        }
+        require_runtime()?;
         // A call that is dropped takes its work along, as an abort does.
         let token = cx.abort_token().child_token();
         let guard = token.clone().drop_guard();

@@ -40,13 +40,7 @@ impl Processes {
     }
 
     /// Keeps what a command left behind; gives it back if there is too much, or after the end.
-    pub(super) async fn keep(
-        &self,
-        left: Box<dyn ShellProcess>,
-    ) -> Result<(), Box<dyn ShellProcess>> {
-        if self.lock().left_behind.len() >= MAX_GROUPS {
-            self.forget_ended().await;
-        }
+    pub(super) fn keep(&self, left: Box<dyn ShellProcess>) -> Result<(), Box<dyn ShellProcess>> {
         let mut state = self.lock();
         if state.is_closed || state.left_behind.len() >= MAX_GROUPS {
             return Err(left);
@@ -55,8 +49,14 @@ impl Processes {
         Ok(())
     }
 
-    /// Forgets what was left behind and has ended since.
-    async fn forget_ended(&self) {
+    /// Forgets what has ended since it was left behind, if there is no room for more.
+    ///
+    /// # Cancel safety
+    /// What was not looked at yet stays.
+    pub(super) async fn make_room(&self) {
+        if self.lock().left_behind.len() < MAX_GROUPS {
+            return;
+        }
         let mut checking = Checking {
             processes: self,
             open: std::mem::take(&mut self.lock().left_behind),

@@ -15,7 +15,8 @@ use super::ops::{Output, ShellCommand, ShellExit, ShellProcess};
 use super::policy::{CommandRequest, Decision};
 use super::processes::Noted;
 use super::spill::Spill;
-use super::{Args, Bash, Inner, Timeout};
+use super::{Args, Bash, Inner};
+use crate::call::require_runtime;
 use crate::limits::Limits;
 use crate::order::Ticket;
 use crate::truncate::Truncation;
@@ -85,9 +86,7 @@ pub(super) async fn run(
         return Err("command must not be empty.".into());
     }
     let timeout = timeout(args.timeout, &inner.shared.limits)?;
-    if tokio::runtime::Handle::try_current().is_err() {
-        return Err("This tool needs a tokio runtime.".into());
-    }
+    require_runtime()?;
     ticket.ready(&cx).await.map_err(|_| aborted())?;
     tokio::select! {
         biased;
@@ -117,6 +116,14 @@ pub(super) async fn run(
     report.output()
 }
 
+/// The time that a call may take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Timeout {
+    after: Option<Duration>,
+    /// The maximum, if the call asked for more.
+    limited_to: Option<Duration>,
+}
+
 /// Reads the time that a call may take.
 fn timeout(asked: Option<f64>, limits: &Limits) -> Result<Timeout, ToolError> {
     let Some(seconds) = asked else {
@@ -144,7 +151,7 @@ impl Inner {
         };
         let request = CommandRequest {
             command: command.to_owned(),
-            folder: self.folder.clone(),
+            folder: self.shared.base.folder.clone(),
             call_id: cx.call_id().into(),
         };
         let refused = match policy.decide(&request) {
@@ -160,7 +167,7 @@ impl Inner {
 
     /// Looks at protected files, if the commands run in a sandbox.
     async fn look_at_protected(&self) -> Option<super::protected::State> {
-        if self.sandbox.state == "off" {
+        if !self.sandbox.is_on() {
             return None;
         }
         let protected = self.protected.clone();
@@ -181,11 +188,11 @@ impl Inner {
         };
         let mut command = ShellCommand {
             command,
-            folder: self.folder.clone(),
+            folder: self.shared.base.folder.clone(),
             environment: self.config.environment.variables(std::env::vars_os()),
             call_id: cx.call_id().into(),
         };
-        if self.sandbox.state != "off" {
+        if self.sandbox.is_on() {
             let tmp = self.spill.tmp().into_os_string();
             command.environment.insert("TMPDIR".into(), tmp);
         }
@@ -332,21 +339,16 @@ impl Running {
         report.max_bytes = inner.shared.limits.output_bytes as u64;
         report
     }
-}
 
-impl Running {
     /// Hands over what runs on; returns false if it must be ended.
     async fn leave_behind(&mut self, inner: &Inner) -> bool {
+        inner.processes.make_room().await;
         let Some(process) = self.process.take() else {
             return false;
         };
-        match inner.processes.keep(process).await {
-            Ok(()) => true,
-            Err(process) => {
-                self.process = Some(process);
-                false
-            }
-        }
+        // What is given back is ended by the caller, or with this.
+        self.process = inner.processes.keep(process).err();
+        self.process.is_none()
     }
 
     /// Ends what runs on, if there is anything, and names what could not be ended.
