@@ -8,8 +8,6 @@ use crate::ops::FileError;
 /// Says why a file cannot be used. `path` is what the model called it.
 pub(crate) fn file_failure(path: &str, error: &FileError) -> ToolError {
     ToolError::new(match error {
-        FileError::NotFound => format!("File not found: {path}"),
-        FileError::PermissionDenied => format!("Permission denied: {path}"),
         FileError::IsFolder => format!("{path} is a directory. Use ls to list it."),
         FileError::NotFolder { part } => format!(
             "File not found: {path} ({} is not a directory)",
@@ -39,14 +37,14 @@ pub(crate) fn change_failure(path: &str, error: &FileError) -> ToolError {
                 part.display()
             )
         }
-        FileError::PermissionDenied => format!("Permission denied: {path}"),
-        FileError::NotFound => format!("File not found: {path}"),
         error => return common_failure(path, error),
     })
 }
 
 fn common_failure(path: &str, error: &FileError) -> ToolError {
     ToolError::new(match error {
+        FileError::NotFound => format!("File not found: {path}"),
+        FileError::PermissionDenied => format!("Permission denied: {path}"),
         FileError::Outside { root } => format!(
             "{path} is outside the workspace {}. Only paths inside it can be used.",
             root.display()

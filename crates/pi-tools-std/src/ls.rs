@@ -147,15 +147,8 @@ impl Call {
         let limits = &self.shared.limits;
         let limit = limit(self.args.limit, 1, limits.ls_entries);
         let resolved = self.shared.base.existing(&*self.ops, shown)?;
-        let folder = resolved.path.clone();
-        let stat = self.ops.stat(&folder);
-        let listing = match stat {
-            Ok(stat) if stat.kind != Kind::Folder => Err(FileError::NotFolder {
-                part: folder.clone(),
-            }),
-            Ok(_) => self.ops.list(&folder),
-            Err(error) => Err(error),
-        };
+        let folder = &resolved.path;
+        let listing = self.ops.list(folder);
         let listing = listing.map_err(|error| folder_failure(shown, &error))?;
 
         let mut entries = Vec::new();
@@ -182,11 +175,11 @@ impl Call {
             if text.len() > limits.output_bytes.saturating_add(1) {
                 break;
             }
-            text += &self.line(&folder, entry);
+            text += &self.line(folder, entry);
             text.push('\n');
         }
         text.pop();
-        self.answer(&text, limit, more, resolved)
+        self.answer(&text, limit, more, &resolved)
     }
 
     fn line(&self, folder: &Path, entry: &Entry) -> String {
@@ -208,7 +201,7 @@ impl Call {
         text: &str,
         limit: usize,
         more: bool,
-        resolved: Resolved,
+        resolved: &Resolved,
     ) -> Result<ToolOutput, ToolError> {
         let max_bytes = self.shared.limits.output_bytes;
         let kept = truncate_head(text, usize::MAX, max_bytes);

@@ -28,8 +28,8 @@ pub(crate) struct Resolved {
 
 impl Resolved {
     /// Returns the path if the file has another name than the call gave.
-    pub(crate) fn variant(self) -> Option<PathBuf> {
-        self.is_variant.then_some(self.path)
+    pub(crate) fn variant(&self) -> Option<PathBuf> {
+        self.is_variant.then(|| self.path.clone())
     }
 }
 
@@ -49,25 +49,17 @@ impl Base {
     /// # Errors
     /// As [`new_file`](Self::new_file).
     pub(crate) fn existing(&self, ops: &dyn ReadOps, raw: &str) -> Result<Resolved, ToolError> {
-        let given = self.new_file(raw)?;
-        let is_there = |path: &Path| !matches!(ops.stat(path), Err(FileError::NotFound));
-        let found = |path, is_variant| Ok(Resolved { path, is_variant });
-        if is_there(&given) {
-            return found(given, false);
-        }
-        if raw.starts_with('@') {
-            let with_sign = self.absolute(raw)?;
-            if is_there(&with_sign) {
-                return found(with_sign, false);
-            }
-        }
-        match Self::other_spellings(&given)
-            .into_iter()
-            .find(|path| is_there(path))
-        {
-            Some(path) => found(path, true),
-            None => found(given, false),
-        }
+        let given = self.written(ops, raw)?;
+        let variant = if is_there(ops, &given) {
+            None
+        } else {
+            let mut spellings = Self::other_spellings(&given).into_iter();
+            spellings.find(|path| is_there(ops, path))
+        };
+        Ok(Resolved {
+            is_variant: variant.is_some(),
+            path: variant.unwrap_or(given),
+        })
     }
 
     /// Finds the path of a file that is written: the name as it is given, unless only the one with
@@ -77,10 +69,9 @@ impl Base {
     /// As [`new_file`](Self::new_file).
     pub(crate) fn written(&self, ops: &dyn ReadOps, raw: &str) -> Result<PathBuf, ToolError> {
         let given = self.new_file(raw)?;
-        let is_there = |path: &Path| !matches!(ops.stat(path), Err(FileError::NotFound));
-        if raw.starts_with('@') && !is_there(&given) {
+        if raw.starts_with('@') && !is_there(ops, &given) {
             let with_sign = self.absolute(raw)?;
-            if is_there(&with_sign) {
+            if is_there(ops, &with_sign) {
                 return Ok(with_sign);
             }
         }
@@ -141,6 +132,11 @@ impl Base {
         }
         Ok(self.folder.join(path))
     }
+}
+
+/// Returns true unless nothing is there; what may not be looked at is something, too.
+fn is_there(ops: &dyn ReadOps, path: &Path) -> bool {
+    !matches!(ops.stat(path), Err(FileError::NotFound))
 }
 
 fn check(path: &str) -> Result<(), ToolError> {

@@ -272,7 +272,7 @@ impl Call {
             truncation: None,
             encoding: None,
             line_ending: None,
-            resolved_path: resolved.is_variant.then(|| resolved.path.clone()),
+            resolved_path: resolved.variant(),
         };
         let mut content = vec![UserContent::text(prepared.text)];
         content.extend(prepared.image.map(UserContent::Image));
@@ -333,7 +333,7 @@ impl Call {
             truncation: truncation(&found),
             encoding: found.encoding,
             line_ending: found.line_ending,
-            resolved_path: resolved.is_variant.then(|| resolved.path.clone()),
+            resolved_path: resolved.variant(),
         };
         answer(with_notices(found.text, &notices), "(empty file)", details)
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pi_core::{ToolContext, ToolError, ToolOutput, UserContent};
+use pi_core::{ToolContext, ToolError, ToolOutput, joined_text};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -137,25 +137,14 @@ pub(crate) fn call_set_in<'a>(
 fn answered(result: Result<ToolOutput, ToolError>) -> Answered {
     match result {
         Ok(output) => Answered {
-            text: texts(&output.content),
+            text: joined_text(&output.content).into_owned(),
             is_error: output.is_error,
             details: output.details.unwrap_or_default(),
         },
         Err(error) => Answered {
-            text: texts(&error.content),
+            text: error.to_string(),
             is_error: true,
             details: error.details.unwrap_or_default(),
         },
     }
-}
-
-fn texts(content: &[UserContent]) -> String {
-    let texts: Vec<_> = content
-        .iter()
-        .filter_map(|content| match content {
-            UserContent::Text(text) => Some(text.text.as_str()),
-            _ => None,
-        })
-        .collect();
-    texts.join("\n")
 }

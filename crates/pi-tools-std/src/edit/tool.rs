@@ -265,7 +265,7 @@ impl Call {
                     self.shared.seen.note(real, replaced.stamp);
                     let mut details = self.details(&planned.edited, diff);
                     details.atomic = replaced.atomic;
-                    details.resolved_path = resolved.is_variant.then_some(resolved.path);
+                    details.resolved_path = resolved.variant();
                     return self.answer(details);
                 }
             }

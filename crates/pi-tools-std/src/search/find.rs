@@ -21,7 +21,7 @@ use crate::abort::aborted;
 use crate::args::{self, Field, limit};
 use crate::call::{answer, bytes_notice, parse, time_notice, with_notice_line};
 use crate::failure::folder_failure;
-use crate::ops::{FileError, Kind, ReadOps};
+use crate::ops::{Kind, ReadOps};
 use crate::order::Access;
 use crate::path::Resolved;
 use crate::shared::{OnAbort, Shared};
@@ -170,25 +170,19 @@ impl Call {
         let limit = limit(self.args.limit, 1, self.shared.limits.find_results);
         let shown = self.args.path.as_deref().unwrap_or(".");
         let resolved = self.shared.base.existing(&*self.ops, shown)?;
-        let folder = resolved.path.clone();
         let budget = Budget::new(abort, self.shared.limits.search_time);
-        let stat = self.ops.stat(&folder);
-        let walk = match stat {
-            Ok(stat) if stat.kind != Kind::Folder => Err(FileError::NotFolder { part: folder }),
-            Ok(_) => Walk::new(
-                Arc::clone(&self.ops),
-                &self.shared.base.folder,
-                &folder,
-                budget.clone(),
-            ),
-            Err(error) => Err(error),
-        };
-        let walk = walk.map_err(|error| folder_failure(shown, &error))?;
+        let walk = Walk::new(
+            Arc::clone(&self.ops),
+            &self.shared.base.folder,
+            &resolved.path,
+            budget.clone(),
+        )
+        .map_err(|error| folder_failure(shown, &error))?;
         let found = self.collect(walk, &glob, limit);
         if budget.is_aborted() {
             return Err(aborted());
         }
-        self.answer(&found, limit, resolved)
+        self.answer(&found, limit, &resolved)
     }
 
     fn collect(&self, mut walk: Walk, glob: &Glob, limit: usize) -> Found {
@@ -225,7 +219,7 @@ impl Call {
         &self,
         found: &Found,
         limit: usize,
-        resolved: Resolved,
+        resolved: &Resolved,
     ) -> Result<ToolOutput, ToolError> {
         let max_bytes = self.shared.limits.output_bytes;
         let kept = truncate_head(&found.text, usize::MAX, max_bytes);

@@ -197,7 +197,7 @@ impl Call {
         let budget = Budget::new(abort, limits.search_time);
         let shown = self.args.path.as_deref().unwrap_or(".");
         let resolved = self.shared.base.existing(&*self.ops, shown)?;
-        let path = resolved.path.clone();
+        let path = &resolved.path;
         let search = FileSearch {
             ops: &*self.ops,
             matcher,
@@ -205,15 +205,15 @@ impl Call {
             budget: &budget,
         };
         let mut gathered = Gathered::new(&options);
-        match self.ops.stat(&path) {
+        match self.ops.stat(path) {
             Ok(stat) if stat.kind == Kind::Folder => {
-                self.search_folder(&path, filter, &search, &mut gathered)
+                self.search_folder(path, filter, &search, &mut gathered)
                     .map_err(|error| folder_failure(shown, &error))?;
             }
             Ok(stat) if stat.kind == Kind::Other => {
                 return Err(file_failure(shown, &FileError::NotRegular));
             }
-            Ok(_) => search_file(&path, &search, &mut gathered)
+            Ok(_) => search_file(path, &search, &mut gathered)
                 .map_err(|error| file_failure(shown, &error))?,
             Err(error) => return Err(folder_failure(shown, &error)),
         }
@@ -221,7 +221,7 @@ impl Call {
             return Err(aborted());
         }
         gathered.timed_out |= !gathered.is_full() && budget.is_spent();
-        self.answer(&gathered, options.matches, resolved)
+        self.answer(&gathered, options.matches, &resolved)
     }
 
     fn matcher(&self) -> Result<RegexMatcher, ToolError> {
@@ -284,7 +284,7 @@ impl Call {
         &self,
         gathered: &Gathered<'_>,
         limit: usize,
-        resolved: Resolved,
+        resolved: &Resolved,
     ) -> Result<ToolOutput, ToolError> {
         let limits = &self.shared.limits;
         let kept = truncate_head(gathered.text(), usize::MAX, limits.output_bytes);

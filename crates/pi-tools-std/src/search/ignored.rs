@@ -1,13 +1,12 @@
 //! The rules of `.gitignore` and `.ignore` files.
 
-use std::ffi::OsStr;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::ops::{Entry, ReadOps};
+use crate::ops::ReadOps;
 
 /// The most bytes of one file of rules.
 const MAX_BYTES: u64 = 1 << 20;
@@ -40,14 +39,18 @@ pub(super) struct Entered {
 }
 
 impl Ignored {
-    /// Adds the rules of a folder with these entries.
-    pub(super) fn enter(&mut self, ops: &dyn ReadOps, folder: &Path, entries: &[Entry]) -> Entered {
+    /// Adds the rules of a folder; `has` tells whether there is an entry of a name.
+    pub(super) fn enter(
+        &mut self,
+        ops: &dyn ReadOps,
+        folder: &Path,
+        has: impl Fn(&str) -> bool,
+    ) -> Entered {
         let before = Entered {
             plain: self.plain.len(),
             git: self.git.len(),
             repositories: self.repositories.len(),
         };
-        let has = |name: &str| entries.iter().any(|entry| entry.name == OsStr::new(name));
         if has(".git") {
             self.repositories.push(self.git.len());
             self.git

@@ -75,7 +75,8 @@ impl Walk {
     }
 
     fn enter(&mut self, path: PathBuf, shown: PathBuf, entries: Vec<Entry>) {
-        let rules = self.ignored.enter(&*self.ops, &path, &entries);
+        let has = |name: &str| entries.iter().any(|entry| entry.name == *name);
+        let rules = self.ignored.enter(&*self.ops, &path, has);
         self.open.push(Folder {
             path,
             shown,
@@ -154,17 +155,7 @@ fn rules_above(ops: &dyn ReadOps, top: &Path, folder: &Path) -> Ignored {
     };
     let mut at = top.to_owned();
     for part in below.components() {
-        // Only the names count here, and they can be asked for.
-        let names = [".git", ".gitignore", ".ignore"];
-        let entries: Vec<_> = names
-            .into_iter()
-            .filter(|name| ops.stat(&at.join(name)).is_ok())
-            .map(|name| Entry {
-                name: name.into(),
-                kind: Kind::File,
-            })
-            .collect();
-        ignored.enter(ops, &at, &entries);
+        ignored.enter(ops, &at, |name| ops.stat(&at.join(name)).is_ok());
         at.push(part);
         if ignored.hides(&at, true) {
             return Ignored::default();
